@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "QnnCommon.h"
+#include "QnnTypes.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,6 +6,7 @@
 #define OPENQNN_QNNERROR_H
 
 #include "QnnCommon.h"
+#include "QnnTypes.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,6 +7,7 @@
 #ifndef OPENQNN_QNNTYPES_H
 #define OPENQNN_QNNTYPES_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 #include "../QnnCommon.h"
+#include "../QnnGraph.h"
 #include "../QnnOpPackage.h"
 #include "../QnnTypes.h"
+#include "QnnCpuCommon.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,8 +41,17 @@ typedef enum {
 /* A measured value. */
 typedef double QnnCpuOpPackage_ProfileData_t;
 
+/* The opaque structs of QnnOpPackage.h are completed by the first backend's header that a client includes; the types of
+ * further ones have tags of their own, so that any two headers can be used together. */
+#ifndef QNN_OP_PACKAGE_TYPES_ARE_COMPLETE
+#define QNN_OP_PACKAGE_TYPES_ARE_COMPLETE
+#define QNN_CPU_OP_PACKAGE_TAG(name) _QnnOpPackage_##name
+#else
+#define QNN_CPU_OP_PACKAGE_TAG(name) _QnnCpuOpPackage_##name
+#endif
+
 /* Functions the package may call. */
-typedef struct _QnnOpPackage_GlobalInfrastructure_t {
+typedef struct QNN_CPU_OP_PACKAGE_TAG(GlobalInfrastructure_t) {
     void (*reportMessage)(QnnCpuOpPackage_MsgType_t, const char *, ...);
     void (*profile)(QnnCpuOpPackage_ProfileType_t, QnnCpuOpPackage_ProfileData_t);
 } QnnCpuOpPackage_GlobalInfra_t;
@@ -51,7 +62,7 @@ typedef struct _QnnOpPackage_GlobalInfrastructure_t {
 typedef Qnn_ErrorHandle_t (*QnnCpuOpPackage_OpImplFn_t)(void *opPkgNodeData);
 
 /* The implementation of a node. */
-typedef struct _QnnOpPackage_OpImpl_t {
+typedef struct QNN_CPU_OP_PACKAGE_TAG(OpImpl_t) {
     QnnCpuOpPackage_OpImplFn_t opImplFn;
     void *userData;
 } QnnCpuOpPackage_OpImpl_t;
@@ -111,7 +122,7 @@ typedef struct {
 #define QNN_CPU_OP_PACKAGE_PARAM_INIT {QNN_CPU_PARAMTYPE_UNDEFINED, NULL, {0.0}}
 
 /* A node to implement. */
-typedef struct _QnnOpPackage_Node_t {
+typedef struct QNN_CPU_OP_PACKAGE_TAG(Node_t) {
     const char *name;
     const char *packageName;
     const char *typeName;

@@ -25,8 +25,17 @@ typedef enum {
     QNN_GPU_DEVICE_INFO_EXTENSION_CONFIG_OPTION_UNDEFINED = 0x7FFFFFFF
 } QnnGpuDevice_DeviceInfoExtensionConfigOption_t;
 
+/* The opaque struct of QnnDevice.h is completed by the first backend's header that a client includes; in further headers
+ * it has a tag of its own, so that any two can be used together. */
+#ifndef QNN_DEVICE_INFO_EXTENSION_IS_COMPLETE
+#define QNN_DEVICE_INFO_EXTENSION_IS_COMPLETE
+#define QNN_GPU_DEVICE_INFO_EXTENSION_TAG _QnnDevice_DeviceInfoExtension_t
+#else
+#define QNN_GPU_DEVICE_INFO_EXTENSION_TAG _QnnGpuDevice_DeviceInfoExtension_t
+#endif
+
 /* What QnnDevice_HardwareDeviceInfoV1_t::deviceInfoExtension points at. */
-typedef struct _QnnDevice_DeviceInfoExtension_t {
+typedef struct QNN_GPU_DEVICE_INFO_EXTENSION_TAG {
     QnnGpuDevice_DeviceInfoExtensionConfigOption_t option;
     union {
         QnnGpuDevice_DeviceInfoExtensionV1_t deviceInfoV1;

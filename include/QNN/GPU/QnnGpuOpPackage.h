@@ -38,8 +38,17 @@ typedef struct {
     bool vector64Support;
 } QnnGpu_DeviceProperties_t;
 
+/* The opaque structs of QnnOpPackage.h are completed by the first backend's header that a client includes; the types of
+ * further ones have tags of their own, so that any two headers can be used together. */
+#ifndef QNN_OP_PACKAGE_TYPES_ARE_COMPLETE
+#define QNN_OP_PACKAGE_TYPES_ARE_COMPLETE
+#define QNN_GPU_OP_PACKAGE_TAG(name) _QnnOpPackage_##name
+#else
+#define QNN_GPU_OP_PACKAGE_TAG(name) _QnnGpuOpPackage_##name
+#endif
+
 /* What a package gets when it is initialized. */
-typedef struct _QnnOpPackage_GlobalInfrastructure_t {
+typedef struct QNN_GPU_OP_PACKAGE_TAG(GlobalInfrastructure_t) {
     const Qnn_ApiVersion_t *sdkApiVersion;
     const QnnGpu_DeviceProperties_t *deviceProperties;
     const char *driverPath;
@@ -234,7 +243,7 @@ typedef struct {
 #define QNN_GPU_TENSOR_STORAGE_TYPE_INIT {0, NULL}
 
 /* One or more ops to implement. */
-typedef struct _QnnOpPackage_Node_t {
+typedef struct QNN_GPU_OP_PACKAGE_TAG(Node_t) {
     uint32_t optimization;
     const Qnn_OpConfig_t **configs;
     const QnnGpu_TensorStorageType_t **storageTypes;
@@ -377,7 +386,7 @@ typedef struct {
     }
 
 /* The implementation of a node. */
-typedef struct _QnnOpPackage_OpImpl_t {
+typedef struct QNN_GPU_OP_PACKAGE_TAG(OpImpl_t) {
     QnnGpu_OutputClaim_t **outputClaims;
     QnnGpu_MemoryObject_t **memoryObjects;
     QnnGpu_Kernel_t **kernels;

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../QnnCommon.h"
 #include "../QnnDevice.h"
+#include "../QnnTypes.h"
 #include "QnnHtpCommon.h"
 #include "QnnHtpDeviceConfigShared.h"
 #include "QnnHtpPerfInfrastructure.h"
@@ -35,8 +37,17 @@ typedef enum {
     QNN_HTP_DEVICE_TYPE_UNKNOWN  = 0x7FFFFFFF
 } QnnHtpDevice_DeviceType_t;
 
+/* The opaque struct of QnnDevice.h is completed by the first backend's header that a client includes; in further headers
+ * it has a tag of its own, so that any two can be used together. */
+#ifndef QNN_DEVICE_INFO_EXTENSION_IS_COMPLETE
+#define QNN_DEVICE_INFO_EXTENSION_IS_COMPLETE
+#define QNN_HTP_DEVICE_INFO_EXTENSION_TAG _QnnDevice_DeviceInfoExtension_t
+#else
+#define QNN_HTP_DEVICE_INFO_EXTENSION_TAG _QnnHtpDevice_DeviceInfoExtension_t
+#endif
+
 /* What QnnDevice_HardwareDeviceInfoV1_t::deviceInfoExtension points at. */
-typedef struct _QnnDevice_DeviceInfoExtension_t {
+typedef struct QNN_HTP_DEVICE_INFO_EXTENSION_TAG {
     QnnHtpDevice_DeviceType_t devType;
     union {
         QnnHtpDevice_OnChipDeviceInfoExtension_t onChipDevice;
@@ -59,8 +70,17 @@ typedef enum {
     QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_UNKNOWN = 0x7FFFFFFF
 } QnnHtpDevice_InfrastructureType_t;
 
+/* The opaque struct of QnnDevice.h is completed by the first backend's header that a client includes; in further headers
+ * it has a tag of its own, so that any two can be used together. */
+#ifndef QNN_DEVICE_INFRASTRUCTURE_IS_COMPLETE
+#define QNN_DEVICE_INFRASTRUCTURE_IS_COMPLETE
+#define QNN_HTP_DEVICE_INFRASTRUCTURE_TAG _QnnDevice_Infrastructure_t
+#else
+#define QNN_HTP_DEVICE_INFRASTRUCTURE_TAG _QnnHtpDevice_Infrastructure_t
+#endif
+
 /* What QnnDevice_getInfrastructure gives. */
-typedef struct _QnnDevice_Infrastructure_t {
+typedef struct QNN_HTP_DEVICE_INFRASTRUCTURE_TAG {
     QnnHtpDevice_InfrastructureType_t infraType;
     union {
         QnnHtpDevice_PerfInfrastructure_t perfInfra;

@@ -3,6 +3,8 @@
 #ifndef OPENQNN_QNNIRGRAPH_H
 #define OPENQNN_QNNIRGRAPH_H
 
+#include <stdint.h>
+
 #include "../QnnGraph.h"
 #include "QnnIrCommon.h"
 

@@ -8,6 +8,7 @@
 
 #include "../QnnContext.h"
 #include "QnnLpaiCommon.h"
+#include "QnnLpaiTypes.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,8 +19,17 @@ extern "C" {
  * size; it is null, and a client must not call it. */
 typedef Qnn_ErrorHandle_t (*QnnLpaiPerfInfrastructure_SetPowerConfigFn_t)(void);
 
+/* The opaque struct of QnnDevice.h is completed by the first backend's header that a client includes; in further headers
+ * it has a tag of its own, so that any two can be used together. */
+#ifndef QNN_DEVICE_INFO_EXTENSION_IS_COMPLETE
+#define QNN_DEVICE_INFO_EXTENSION_IS_COMPLETE
+#define QNN_LPAI_DEVICE_INFO_EXTENSION_TAG _QnnDevice_DeviceInfoExtension_t
+#else
+#define QNN_LPAI_DEVICE_INFO_EXTENSION_TAG _QnnLpaiDevice_DeviceInfoExtension_t
+#endif
+
 /* What QnnDevice_HardwareDeviceInfoV1_t::deviceInfoExtension points at. */
-typedef struct _QnnDevice_DeviceInfoExtension_t {
+typedef struct QNN_LPAI_DEVICE_INFO_EXTENSION_TAG {
     uint32_t socModel;
     uint32_t arch;
     uint32_t domainId;
@@ -35,8 +44,17 @@ typedef enum {
     QNN_LPAI_DEVICE_INFRASTRUCTURE_TYPE_UNKNOWN = 0x7FFFFFFF
 } QnnLpaiDevice_InfrastructureType_t;
 
+/* The opaque struct of QnnDevice.h is completed by the first backend's header that a client includes; in further headers
+ * it has a tag of its own, so that any two can be used together. */
+#ifndef QNN_DEVICE_INFRASTRUCTURE_IS_COMPLETE
+#define QNN_DEVICE_INFRASTRUCTURE_IS_COMPLETE
+#define QNN_LPAI_DEVICE_INFRASTRUCTURE_TAG _QnnDevice_Infrastructure_t
+#else
+#define QNN_LPAI_DEVICE_INFRASTRUCTURE_TAG _QnnLpaiDevice_Infrastructure_t
+#endif
+
 /* What QnnDevice_getInfrastructure gives. */
-typedef struct _QnnDevice_Infrastructure_t {
+typedef struct QNN_LPAI_DEVICE_INFRASTRUCTURE_TAG {
     QnnLpaiDevice_InfrastructureType_t infraType;
     union {
         QnnLpaiPerfInfrastructure_SetPowerConfigFn_t setPowerConfig;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../QnnGraph.h"
+#include "QnnLpaiTypes.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -168,8 +168,17 @@ typedef void *(*QnnLpaiCustomOp_GetTensorData_t)(QnnLpai_CustomOpTensor_t tensor
 typedef QnnLpaiCustomOp_Error_t (*QnnLpaiCustomOp_GetTempBuffer_t)(
     QnnLpai_CustomOpNode_t node, QnnLpaiCustomOp_BufferInfo_t *bufferParams);
 
+/* The opaque structs of QnnOpPackage.h are completed by the first backend's header that a client includes; the types of
+ * further ones have tags of their own, so that any two headers can be used together. */
+#ifndef QNN_OP_PACKAGE_TYPES_ARE_COMPLETE
+#define QNN_OP_PACKAGE_TYPES_ARE_COMPLETE
+#define QNN_LPAI_OP_PACKAGE_TAG(name) _QnnOpPackage_##name
+#else
+#define QNN_LPAI_OP_PACKAGE_TAG(name) _QnnLpaiOpPackage_##name
+#endif
+
 /* The table given to the package. */
-typedef struct _QnnOpPackage_GlobalInfrastructure_t {
+typedef struct QNN_LPAI_OP_PACKAGE_TAG(GlobalInfrastructure_t) {
     QnnLpaiCustomOp_Version_t version;
     QnnLpaiCustomOp_GetNumInputTensors_t getNumInputTensors;
     QnnLpaiCustomOp_GetNumOutputTensors_t getNumOutputTensors;

@@ -12,6 +12,7 @@
 #include "../QnnCommon.h"
 #include "../QnnDevice.h"
 #include "../QnnTypes.h"
+#include "QnnSystemCommon.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -13,6 +13,7 @@
 #include "../QnnTypes.h"
 #include "QnnSystemCommon.h"
 #include "QnnSystemContext.h"
+#include "QnnSystemLog.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,6 +5,7 @@
 
 #include "../QnnCommon.h"
 #include "../QnnLog.h"
+#include "QnnSystemCommon.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,6 +9,8 @@
 
 #include "../QnnCommon.h"
 #include "../QnnProfile.h"
+#include "../QnnTypes.h"
+#include "QnnSystemCommon.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,6 +7,7 @@
 
 #include "../QnnCommon.h"
 #include "../QnnTypes.h"
+#include "QnnSystemCommon.h"
 
 #ifdef __cplusplus
 extern "C" {
