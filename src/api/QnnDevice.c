@@ -12,9 +12,9 @@ static VEC(void *) given; /* descriptions that clients have from getPlatformInfo
 static Qnn_ErrorHandle_t unsupported(void *log, const char *call)
 {
     log_enter_quiet(log);
-    return api_fail(COMP_DEVICE, ST_NOT_SUPPORTED,
-                    "%s: the %s backend has no device objects; pass a NULL device handle to contexts", call,
-                    backend_this->name);
+    status_fail(ST_NOT_SUPPORTED, "%s: the %s backend has no device objects; pass a NULL device handle to contexts", call,
+                backend_this->name);
+    return api_answer(COMP_DEVICE, ST_NOT_SUPPORTED);
 }
 
 /* ---- descriptions ----------------------------------------------------------------------------------------------------- */

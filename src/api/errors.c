@@ -101,15 +101,27 @@ static void report(enum log_level level, uint32_t code, const char *text)
     api_log(level, "%s %u 0x%x: %s", row ? row->name : "QNN_ERROR", code, code, text);
 }
 
+static Qnn_ErrorHandle_t explain(enum component c, enum status st, enum log_level level)
+{
+    uint32_t code = code_of(c, st);
+
+    report(level, code, *status_text() ? status_text() : status_default_text(st));
+    return code;
+}
+
 Qnn_ErrorHandle_t api_error(enum component c, enum status st)
 {
     if (st == ST_OK)
         return QNN_SUCCESS;
-    uint32_t code = code_of(c, st);
+
     /* Streams end early all the time, and a pause is what the client asked for; neither is an error. */
     enum log_level level = st == ST_ENDED_EARLY || st == ST_PAUSED ? LOG_DEBUG : LOG_ERROR;
-    report(level, code, *status_text() ? status_text() : status_default_text(st));
-    return code;
+    return explain(c, st, level);
+}
+
+Qnn_ErrorHandle_t api_answer(enum component c, enum status st)
+{
+    return explain(c, st, LOG_INFO);
 }
 
 void error_returned(uint32_t code)

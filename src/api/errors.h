@@ -42,6 +42,9 @@ const struct error_row *error_find(uint32_t code); /* NULL when unknown */
 /* The code of `st` for a component; remembers and logs the explanation of a failure. ST_OK gives QNN_SUCCESS. */
 Qnn_ErrorHandle_t api_error(enum component c, enum status st);
 
+/* The same for a refusal that clients ask for on purpose, to learn what a backend has: no error in the log. */
+Qnn_ErrorHandle_t api_answer(enum component c, enum status st);
+
 /* A backend's own function returns `code`; its explanation is status_text(). */
 void error_returned(uint32_t code);
 

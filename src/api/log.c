@@ -61,10 +61,17 @@ void log_set_tag(const char *new_tag)
     tag = new_tag;
 }
 
-/* The format with the tag in front: clients know messages of some backends by it. One that does not fit goes without. */
-static const char *tagged(const char *fmt, enum log_level level, char room[FMT_MAX])
+/* The format as callbacks get it: the tag in front, by which clients know messages of some backends, and a newline at
+ * the end, because many callbacks print what they get and add nothing. One that does not fit goes as it is. */
+static const char *framed(const char *fmt, enum log_level level, char room[FMT_MAX])
 {
-    int n = tag ? snprintf(room, FMT_MAX, "%s <%c> %s", tag, " EWIVD"[level], fmt) : -1;
+    int n = 0;
+
+    if (tag)
+        n = snprintf(room, FMT_MAX, "%s <%c> %s\n", tag, " EWIVD"[level], fmt);
+    else
+        n = snprintf(room, FMT_MAX, "%s\n", fmt);
+
     return n >= 0 && n < FMT_MAX ? room : fmt;
 }
 
@@ -89,7 +96,7 @@ static void to_client(const struct log *l, const char *fmt, enum log_level level
 
     words->is_logging = true;
     enum callback_kind former = callback_enter(CALLBACK_BUSY);
-    l->callback(tagged(fmt, level, room), (QnnLog_Level_t)level, clock_ns(), ap);
+    l->callback(framed(fmt, level, room), (QnnLog_Level_t)level, clock_ns(), ap);
     callback_leave(former);
 
     words = thread_words(); /* calls of the callback may have moved them */

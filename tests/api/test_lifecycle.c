@@ -113,6 +113,26 @@ static void make_an_error(Qnn_BackendHandle_t b)
     OK(q.contextFree(c, NULL));
 }
 
+/* Every client asks; where there are no devices, that is an answer and no error. */
+static void test_device_question_is_no_error(void **state)
+{
+    (void)state;
+    Qnn_LogHandle_t log;
+    Qnn_DeviceHandle_t device = NULL;
+    memset(&heard, 0, sizeof heard);
+    OK(q.logCreate(listen, QNN_LOG_LEVEL_DEBUG, &log));
+    Qnn_ErrorHandle_t answer = q.deviceCreate(log, NULL, &device);
+    assert_int_equal(heard.by_level[QNN_LOG_LEVEL_ERROR], 0);
+    if (answer == QNN_SUCCESS) {
+        OK(q.deviceFree(device));
+    } else {
+        assert_int_equal(answer, QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE);
+        assert_int_equal(heard.by_level[QNN_LOG_LEVEL_INFO], 1);
+        assert_non_null(strstr(heard.text, "NULL device handle"));
+    }
+    OK(q.logFree(log));
+}
+
 static void test_log_callback(void **state)
 {
     (void)state;
@@ -126,6 +146,7 @@ static void test_log_callback(void **state)
     assert_int_equal(heard.calls, heard.by_level[QNN_LOG_LEVEL_ERROR]); /* nothing less important */
     assert_non_null(strstr(heard.text, "no_such_graph"));
     assert_non_null(strstr(heard.text, "6002"));
+    assert_int_equal(heard.text[strlen(heard.text) - 1], '\n'); /* callbacks that print it raw */
     for (QnnLog_Level_t level = QNN_LOG_LEVEL_ERROR; level <= QNN_LOG_LEVEL_DEBUG; level++)
         OK(q.logSetLogLevel(log, level));
     unsigned before = heard.by_level[QNN_LOG_LEVEL_ERROR];
@@ -490,6 +511,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_providers),
         CASE(test_versions),
+        CASE(test_device_question_is_no_error),
         CASE(test_log_callback),
         CASE(test_log_freed_early),
         CASE(test_log_callback_calls_back),

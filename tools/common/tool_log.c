@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -41,6 +42,13 @@ enum tool_level tool_log_max(void)
     return max_level;
 }
 
+/* Messages of the libraries do, those of the tools do not. */
+static bool ends_line(const char *fmt)
+{
+    size_t length = strlen(fmt);
+    return length > 0 && fmt[length - 1] == '\n';
+}
+
 void tool_vlog(enum tool_level level, const char *fmt, va_list ap)
 {
     if (level > max_level)
@@ -52,7 +60,8 @@ void tool_vlog(enum tool_level level, const char *fmt, va_list ap)
     fprintf(to, "%8.1fms [ %s ] ", (double)(clock_ns() - started_ns) / 1e6,
             level_names[level <= TOOL_DEBUG ? level : TOOL_DEBUG]);
     vfprintf(to, fmt, ap);
-    fputc('\n', to);
+    if (!ends_line(fmt))
+        fputc('\n', to);
     pthread_mutex_unlock(&lock);
 }
 
