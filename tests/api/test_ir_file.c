@@ -102,14 +102,29 @@ static void files_have_the_graph(void **state)
     file_computes("other.bin");
 }
 
-/* ONNX Runtime makes a folder of the path before it hands it over. */
-static void folders_get_the_file(void **state)
+/* ONNX Runtime makes a folder of the path before it hands it over, and looks for a regular file afterwards. */
+static void an_empty_folder_becomes_the_file(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("net.dlc", 0777), 0);
     write_net("net", "net.dlc");
-    file_computes("net.dlc/net.dlc");
-    assert_int_equal(rmdir("net.dlc"), 0);
+    file_computes("net.dlc");
+}
+
+static void folders_get_the_file(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("empty", 0777), 0);
+    write_net("net", "empty/");
+    file_computes("empty/net.dlc");
+    assert_int_equal(rmdir("empty"), 0);
+
+    assert_int_equal(mkdir("full", 0777), 0);
+    assert_int_equal(mkdir("full/other", 0777), 0);
+    write_net("net", "full");
+    file_computes("full/net.dlc");
+    assert_int_equal(rmdir("full/other"), 0);
+    assert_int_equal(rmdir("full"), 0);
 }
 
 static void written_graphs_do_not_run(void **state)
@@ -177,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_disks_are_errors),      cmocka_unit_test(files_have_the_graph),
+        cmocka_unit_test(an_empty_folder_becomes_the_file),
         cmocka_unit_test(folders_get_the_file),       cmocka_unit_test(written_graphs_do_not_run),
         cmocka_unit_test(wrong_settings_are_refused),
     };

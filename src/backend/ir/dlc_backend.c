@@ -3,7 +3,9 @@
  * what they would have given to another backend, or have another machine compile it: libQnnSystem.so, libQnnModelDlc.so and
  * the tools read the file. */
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "backend/ir/dlc_backend.h"
 #include "base/mem.h"
@@ -47,11 +49,24 @@ static void close_context(struct backend_context *c)
     mem_free(c);
 }
 
-/* A client that makes folders for paths may have made one of the path itself; then the file goes into it. */
 static bool is_folder(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* Clients that make folders for a path may have made one of the path itself (ONNX Runtime does), and then look for a file
+ * there: an empty folder makes room for it. A path that ends in "/" means the folder, and so does one with content. */
+static void path_of_graph(const char *given, const char *graph, struct str *ret)
+{
+    size_t length = strlen(given);
+
+    if (length == 0)
+        str_addf(ret, "%s.dlc", graph);
+    else if (!is_folder(given) || (given[length - 1] != '/' && rmdir(given) == 0))
+        str_add(ret, given);
+    else
+        str_addf(ret, "%s/%s.dlc", given, graph);
 }
 
 static enum status prepare_graph(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
@@ -63,12 +78,7 @@ static enum status prepare_graph(struct backend_context *c, const struct backend
     const char *given = cfg && cfg->custom ? cfg->custom : "";
     struct str path;
     str_init(&path);
-    if (!*given)
-        str_addf(&path, "%s.dlc", g->name);
-    else if (is_folder(given))
-        str_addf(&path, "%s/%s.dlc", given, g->name);
-    else
-        str_add(&path, given);
+    path_of_graph(given, g->name, &path);
     const struct ir_graph *graphs[] = { g };
     struct convert_write w = { .path = path.at, .command = "libQnnIr.so" };
     enum status st = path.failed ? status_fail(ST_NO_MEMORY, "graph \"%s\": no memory for the path of a DLC", g->name)
