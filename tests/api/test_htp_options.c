@@ -4,6 +4,7 @@
 #include "api_test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,13 +269,60 @@ static void test_precision(void **state)
     assert_true(differs);
 }
 
+static unsigned warnings;
+
+static void count_warnings(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
+{
+    (void)timestamp;
+    char text[1024];
+    vsnprintf(text, sizeof text, fmt, args);
+    warnings += level == QNN_LOG_LEVEL_WARN && strstr(text, "FLOAT16 is not available on v68");
+}
+
+/* ONNX Runtime's UnaryOp_Tan_fp asks for float16 on SM8350, which has none, and expects float32 results. */
+static void test_float16_on_v68(void **state)
+{
+    (void)state;
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context;
+    Qnn_ContextHandle_t former = env.context;
+    Qnn_GraphHandle_t g;
+    const float x[AFFINE_N] = { 1.0003f, 3.14159265f, -2.7182818f, 100.123f, 1e-3f, 0.1f, 7.77f, 123.456f };
+    float y[AFFINE_N];
+    QnnHtpGraph_CustomConfig_t half = {
+        .option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
+        .precision = QNN_PRECISION_FLOAT16,
+    };
+
+    warnings = 0;
+    setenv("OPENQNN_SOC", "SM8350", 1);
+    OK(q.logCreate(count_warnings, QNN_LOG_LEVEL_WARN, &log));
+    OK(q.backendCreate(log, NULL, &backend));
+    OK(q.contextCreate(backend, NULL, NULL, &context));
+    env.context = context;
+    OK(graph_with(&half, 1, "half", &g));
+    struct net n = square(g);
+    OK(net_run(&n, x, y, AFFINE_N, AFFINE_N));
+
+    for (int i = 0; i < AFFINE_N; i++)
+        assert_true(y[i] == x[i] * x[i]);
+    assert_int_equal(warnings, 1);
+
+    env.context = former;
+    OK(q.contextFree(context, NULL));
+    OK(q.backendFree(backend));
+    OK(q.logFree(log));
+    unsetenv("OPENQNN_SOC");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, env_setup, env_teardown)
         TEST(test_context_options),    TEST(test_async_depth),   TEST(test_prepare_only),
         TEST(test_context_properties), TEST(test_graph_options), TEST(test_graph_options_refused),
-        TEST(test_in_binary_info),     TEST(test_precision),
+        TEST(test_in_binary_info),     TEST(test_precision),     TEST(test_float16_on_v68),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

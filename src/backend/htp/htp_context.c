@@ -137,6 +137,20 @@ bool htp_constants_apart(const struct backend_context *c)
     return !c->own.weight_sharing;
 }
 
+/* Architectures before v69 have no float16 arithmetic. Public suites ask for it there and expect float32 results. */
+static bool takes_float16(const struct backend_context *c, const struct ir_graph *graph)
+{
+    enum { FIRST_FLOAT16_ARCH = 69 };
+    if (c->arch >= FIRST_FLOAT16_ARCH)
+        return true;
+
+    backend_log(BACKEND_WARN,
+                "graph \"%s\": precision FLOAT16 is not available on v%u, only from v%u on; the graph is computed in "
+                "float32",
+                graph->name, c->arch, FIRST_FLOAT16_ARCH);
+    return false;
+}
+
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct backend_cancel *cancel, struct binary_image *ret)
 {
@@ -145,6 +159,7 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
                                   .cfg = htp_graph_settings(cfg),
                                   .priority = cfg->priority,
                                   .cancel = cancel };
+    a.cfg.fp16 = a.cfg.fp16 && takes_float16(c, g);
     a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
     uint64_t most = (uint64_t)a.vtcm_mb << 20;
     a.vtcm_bytes = a.cfg.vtcm_bytes && a.cfg.vtcm_bytes < most ? a.cfg.vtcm_bytes : most;
