@@ -116,6 +116,37 @@ static void test_soc_and_arch(void **state)
     made_is(&soc, NULL, 43, 73);
 }
 
+/* Every model of the device lists in LiteRT, ExecuTorch and ONNX Runtime; architecture 0 where none of them, nor the public
+ * table of devices, says it. */
+static void test_public_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t soc, arch;
+    } htp[] = {
+        { 30, 68 }, { 32, 68 }, { 34, 68 }, { 35, 68 }, { 36, 69 }, { 37, 68 }, { 38, 68 }, { 39, 68 },
+        { 41, 69 }, { 42, 69 }, { 43, 73 }, { 44, 68 }, { 45, 73 }, { 46, 73 }, { 50, 73 }, { 52, 73 },
+        { 53, 69 }, { 54, 69 }, { 55, 0 }, { 56, 0 }, { 57, 75 }, { 58, 73 }, { 59, 0 }, { 60, 73 },
+        { 61, 0 }, { 62, 68 }, { 63, 0 }, { 64, 73 }, { 65, 73 }, { 66, 73 }, { 67, 75 }, { 68, 73 },
+        { 69, 79 }, { 70, 73 }, { 71, 0 }, { 72, 81 }, { 73, 73 }, { 74, 0 }, { 75, 79 }, { 76, 0 },
+        { 77, 73 }, { 78, 73 }, { 79, 0 }, { 80, 0 }, { 81, 0 }, { 82, 75 }, { 84, 0 }, { 85, 79 },
+        { 86, 73 }, { 87, 81 }, { 88, 81 }, { 90, 75 }, { 93, 68 }, { 95, 81 }, { 96, 81 }, { 97, 81 },
+    };
+    static const uint32_t without[] = { 1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 15, 16, 17, 18, 19,
+                                        20, 21, 23, 24, 25, 26, 27, 28, 29, 31, 33, 40, 47, 48, 49, 51, 83 };
+    QnnHtpDevice_CustomConfig_t soc = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC };
+    Qnn_DeviceHandle_t d = NULL;
+
+    for (unsigned i = 0; i < COUNT(htp); i++) {
+        soc.socModel = htp[i].soc;
+        made_is(&soc, NULL, htp[i].soc, htp[i].arch ? htp[i].arch : 73);
+    }
+    for (unsigned i = 0; i < COUNT(without); i++) {
+        soc.socModel = without[i];
+        FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "without an HTP", create(&soc, NULL, &d));
+    }
+}
+
 /* The layout of SDKs up to 2.43: values right behind the option. Guard words show that it was not taken for the
  * other one. */
 static void test_old_layout(void **state)
@@ -251,7 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_platform),        cmocka_unit_test(test_platform_is_freed_once),
-        cmocka_unit_test(test_soc_and_arch),    cmocka_unit_test(test_old_layout),
+        cmocka_unit_test(test_soc_and_arch), cmocka_unit_test(test_public_lists),    cmocka_unit_test(test_old_layout),
         cmocka_unit_test(test_refused),         cmocka_unit_test(test_every_option),
         cmocka_unit_test(test_from_platform),   cmocka_unit_test(test_device_outlives_contexts),
         cmocka_unit_test(test_binary_of_newer_arch),

@@ -23,9 +23,10 @@ static uint32_t word(const void *custom, unsigned at)
     return v;
 }
 
-static bool soc_known(uint32_t model)
+static bool soc_has_htp(uint32_t model)
 {
-    return rpc_soc_find(model) != NULL;
+    const struct rpc_soc *soc = rpc_soc_find(model);
+    return soc && soc->has_htp;
 }
 
 /* Old: [option, model]; new: [option, padding, model]. In the old layout word 2 is what the client left in the rest of the
@@ -33,7 +34,7 @@ static bool soc_known(uint32_t model)
 static enum status take_soc(const void *c, struct backend_device_cfg *cfg)
 {
     uint32_t old = word(c, 1), model = word(c, 2);
-    if (!soc_known(model) && soc_known(old))
+    if (!soc_has_htp(model) && soc_has_htp(old))
         model = old;
     const struct rpc_soc *s = model ? rpc_soc_find(model) : htp_soc_default();
     RETURN_IF(!s, ST_INVALID_CONFIG,
@@ -131,6 +132,18 @@ enum status htp_device_platform(const void *platform, struct backend_device_cfg 
     return ST_OK;
 }
 
+/* Clients name such SoCs by their number alone, and expect a device. */
+static uint32_t assumed_arch(const struct rpc_soc *soc)
+{
+    uint32_t arch = rpc_soc_find(HTP_DEFAULT_SOC)->arch;
+
+    backend_log(BACKEND_WARN,
+                "HTP device config: the architecture of SoC model %u (%s) is not public; v%u is assumed. Option ARCH "
+                "chooses another",
+                soc->model, soc->name, arch);
+    return arch;
+}
+
 /* A SoC wins over an architecture; without both the default SoC is meant. */
 enum status htp_device_check(struct backend_device_cfg *cfg)
 {
@@ -140,9 +153,8 @@ enum status htp_device_check(struct backend_device_cfg *cfg)
         s = htp_soc_default();
     if (!s)
         s = rpc_soc_of_arch(cfg->arch);
-    RETURN_IF(s && !s->arch && !(cfg->flags & DEVICE_ARCH_GIVEN), ST_INVALID_CONFIG,
-              "HTP device config: the architecture of SoC model %u (%s) is not public; give option ARCH, too", s->model,
-              s->name);
+    if (s && !s->arch && !(cfg->flags & DEVICE_ARCH_GIVEN))
+        cfg->arch = assumed_arch(s);
     if (s && s->arch) {
         if (cfg->flags & DEVICE_ARCH_GIVEN && cfg->arch != s->arch && cfg->soc_model)
             backend_log(BACKEND_WARN, "HTP device config: SoC %s has architecture v%u; the option ARCH v%u is ignored",
