@@ -19,6 +19,7 @@ enum rule {
     ANY,
     NOT_EXEC,  /* the third argument has no PROT_EXEC */
     TO_STDERR, /* the first argument is 2: last words of assertions and of the C library */
+    TO_SELF,   /* the first argument is this process: abort() signals itself, nobody else may be signalled */
 };
 
 /* The first ones are those of every run and message. */
@@ -51,7 +52,7 @@ static const struct {
     { SYS_getrandom, ANY },
     { SYS_getpid, ANY },
     { SYS_gettid, ANY },
-    { SYS_tgkill, ANY },
+    { SYS_tgkill, TO_SELF },
     { SYS_rseq, ANY }, /* threads that were started before the filter may still be on their first steps */
     { SYS_set_robust_list, ANY },
     { SYS_rt_sigprocmask, ANY },
@@ -95,6 +96,8 @@ static void add_return(struct code *c, uint32_t action)
 
 static void add_row(struct code *c, uint32_t number, enum rule rule)
 {
+    const uint32_t wanted = rule == TO_SELF ? (uint32_t)getpid() : STDERR_FILENO;
+
     if (rule == ANY) {
         add(c, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
         add_return(c, SECCOMP_RET_ALLOW);
@@ -106,7 +109,7 @@ static void add_row(struct code *c, uint32_t number, enum rule rule)
         add(c, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
     } else {
         add_load(c, offsetof(struct seccomp_data, args[0]));
-        add(c, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, 1);
+        add(c, BPF_JMP | BPF_JEQ | BPF_K, wanted, 0, 1);
     }
     add_return(c, SECCOMP_RET_ALLOW);
     add_return(c, SECCOMP_RET_ERRNO | EPERM);
