@@ -57,6 +57,15 @@ enum status kernel_aux_fill(const struct op_call *c, uint32_t which, void *dst)
     return f->aux_fill(c, which, dst);
 }
 
+/* Families count work in 32 bits; kernel_units and kernel_spans stop at the last number (families.h). */
+static enum status check_extent(const struct op_call *c, const struct kernel_bound *b)
+{
+    RETURN_IF(b->extent < 1 || b->extent == UINT32_MAX, ST_NOT_SUPPORTED,
+              "%s \"%s\": its tensors have more rows or runs than the %u that a kernel counts; cut it into smaller ones",
+              c->op->name, c->node ? c->node : "", UINT32_MAX - 1);
+    return ST_OK;
+}
+
 enum status kernel_bind(const struct op_call *c, enum isa isa, void *args, struct kernel_bound *ret)
 {
     const struct kernel_family *f;
@@ -64,7 +73,8 @@ enum status kernel_bind(const struct op_call *c, enum isa isa, void *args, struc
     TRY(family_of(c, &f));
     struct kernel_bound b = { .extent = 1, .grain = 1 };
     TRY(f->bind(c, args, &b, &v));
-    assert(v && b.extent >= 1);
+    assert(v);
+    TRY(check_extent(c, &b));
     if (isa > cpu_isa())
         isa = cpu_isa();
     for (; v->name; v++) {

@@ -36,7 +36,7 @@ static enum status attention_bind(const struct op_call *c, void *args, struct ke
                                  .kv_heads = (uint32_t)op_int(c, "kv_num_heads", 0), .n_in = c->n_in};
     TRY(read_operands(c, a));
     a->packed = !(a->given >> GQA_KEY & 1);
-    a->size = q->dims[2] / (a->heads + (a->packed ? 2 * a->kv_heads : 0));
+    a->size = (uint32_t)(q->dims[2] / (a->heads + (a->packed ? 2 * (uint64_t)a->kv_heads : 0)));
     a->past = a->given >> GQA_PAST_KEY & 1 ? c->in[GQA_PAST_KEY]->dims[2] : 0;
     a->present = a->wanted >> GQA_PRESENT_KEY & 1 ? c->out[GQA_PRESENT_KEY]->dims[2] : 0;
     a->scale = op_has(c, "scale") && op_real(c, "scale", 0) != 0.0 ? (float)op_real(c, "scale", 0)

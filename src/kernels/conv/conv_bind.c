@@ -101,6 +101,20 @@ static bool suits_rows(const struct op_call *c, const struct conv_args *a)
            conv_slice_bytes(a) <= 2 * (desc_bytes(c->in[0]) + desc_bytes(c->out[0]));
 }
 
+/* Units and chunks are counted in 32 bits, with room to add a few. */
+static enum status check_units(const struct op_call *c, const struct conv_args *a)
+{
+    const uint64_t chunks = a->slices * (uint64_t)ceil_div(a->cog, CONV_CHUNK);
+    /* What is packed while running has 128 rows and more to a unit: see cut_work. */
+    const uint64_t units = a->packed ? chunks : chunks * (a->rows / 128 + UINT64_C(1));
+
+    RETURN_IF(chunks > INT32_MAX || units > INT32_MAX, ST_NOT_SUPPORTED,
+              "%s \"%s\": %u rows by %u channels of %u products; at most %d blocks of %d channels of a row are supported; "
+              "cut it into smaller ones",
+              c->op->name, c->node ? c->node : "", a->rows, a->cog, a->slices, INT32_MAX, CONV_CHUNK);
+    return ST_OK;
+}
+
 /* Few rows are cut along channels too, so that a thread pool has something to share; packing while running wants many rows
  * per unit. */
 static void cut_work(const struct op_call *c, struct conv_args *a, uint32_t line_rows, struct kernel_bound *ret)
@@ -156,6 +170,7 @@ static enum status conv_bind(const struct op_call *c, void *args, struct kernel_
 {
     struct conv_args *a = args;
     TRY(conv_describe(c, a));
+    TRY(check_units(c, a));
     bool depthwise = a->kind == CONV_DEPTHWISE;
     uint32_t rows = line_rows(c, a);
     ret->by_lines = rows > 0;

@@ -7,9 +7,9 @@
 #include "kernels/conv/conv.h"
 #include "kernels/kernel_util.h"
 
-static uint32_t round_up(uint32_t v, uint32_t to)
+static uint32_t round_up(uint64_t v, uint32_t to)
 {
-    return (v + to - 1) / to * to;
+    return (uint32_t)((v + to - 1) / to * to);
 }
 
 static const struct {
@@ -114,7 +114,11 @@ static void choose_width(struct conv_args *a)
         return;
     struct ku_range x = { dtype_min(a->x_type) + a->x_offset, dtype_max(a->x_type) + a->x_offset };
     int64_t x_max = -x.lo > x.hi ? -x.lo : x.hi, w_max = a->w_max + (a->w_offset < 0 ? -(int64_t)a->w_offset : a->w_offset);
-    a->bound = a->head ? a->head->bound : x_max * w_max * (a->blocks ? a->run : a->taps * a->cig);
+    const int64_t terms = a->blocks ? a->run : (int64_t)a->taps * a->cig;
+    int64_t most = 0;
+    if (__builtin_mul_overflow(x_max, w_max, &most) || __builtin_mul_overflow(most, terms, &most))
+        most = INT64_MAX;
+    a->bound = a->head ? a->head->bound : most;
     a->narrow = a->bound <= INT32_MAX;
 }
 
@@ -124,7 +128,11 @@ enum status conv_describe(const struct op_call *c, struct conv_args *a)
     TRY(conv_shape(c, a));
     TRY(describe_quant(c, a));
     a->tap_stride = a->kind == CONV_TRANSPOSED ? round_up(a->cig, a->kg) : a->cig;
-    a->kpad = round_up(a->taps * a->tap_stride, a->kg);
+    /* Channels of a tap are rounded up: there may be more of them than weights. */
+    const uint64_t k = (uint64_t)a->taps * a->tap_stride;
+    RETURN_IF(k > INT32_MAX - 64, ST_NOT_SUPPORTED, "%s \"%s\": sums of %llu products; at most %d are supported",
+              c->op->name, c->node ? c->node : "", (unsigned long long)k, INT32_MAX - 64);
+    a->kpad = round_up(k, a->kg);
     a->npad = round_up(a->cog, CONV_BLOCK);
     a->n_sums = a->blocks ? a->n_runs : a->kind == CONV_TRANSPOSED ? a->taps : 1;
     if (c->n_aux == 2) {

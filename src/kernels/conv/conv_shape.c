@@ -33,7 +33,7 @@ static bool has_blocks(const struct op_call *c)
     return dtype_is_fixed(c->in[0]->type) && dtype_is_fixed(w->type) && (w->q.kind == Q_BLOCK || w->q.kind == Q_FLOAT_BLOCK);
 }
 
-static void describe_spatial(const struct op_call *c, struct conv_args *a, enum conv_kind kind)
+static uint64_t describe_spatial(const struct op_call *c, struct conv_args *a, enum conv_kind kind)
 {
     const struct tensor_desc *x = c->in[0], *w = c->in[1];
     int spatial = x->rank - 2;
@@ -66,16 +66,15 @@ static void describe_spatial(const struct op_call *c, struct conv_args *a, enum 
         a->cog = a->co;
     }
     a->padded = kind == CONV_TRANSPOSED || axis_padded(&a->z) || axis_padded(&a->y) || axis_padded(&a->x);
-    a->rows = a->batch * a->z.out * a->y.out * a->x.out;
     a->direct = kind == CONV_WINDOW && a->taps == 1 && !a->padded;
+    return (uint64_t)a->batch * a->z.out * a->y.out * a->x.out;
 }
 
-static void describe_matrix(struct conv_args *a, uint32_t rows, uint32_t k, uint32_t n)
+static void describe_matrix(struct conv_args *a, uint32_t k, uint32_t n)
 {
     a->kind = CONV_MATRIX;
     a->taps = 1;
     a->batch = a->slices = a->w_slices = 1;
-    a->rows = rows;
     a->cig = k;
     a->ci = k;
     a->cog = a->co = n;
@@ -83,18 +82,19 @@ static void describe_matrix(struct conv_args *a, uint32_t rows, uint32_t k, uint
     a->x_k = 1;
 }
 
-static void describe_fully_connected(const struct op_call *c, struct conv_args *a)
+static uint64_t describe_fully_connected(const struct op_call *c, struct conv_args *a)
 {
     uint32_t m = c->in[1]->dims[0], n = c->in[1]->dims[1];
-    describe_matrix(a, (uint32_t)(desc_count(c->in[0]) / n), n, m);
+    describe_matrix(a, n, m);
     a->w_out = n;
     a->w_in = 1;
     a->w_enc.dim_in = 1;
     a->direct = true;
+    return desc_count(c->in[0]) / n;
 }
 
 /* Matrices per step of each batch dimension of the output; 0 where the operand is broadcast. */
-static uint32_t batch_strides(const struct tensor_desc *d, const struct tensor_desc *out, uint64_t *strides)
+static uint64_t batch_strides(const struct tensor_desc *d, const struct tensor_desc *out, uint64_t *strides)
 {
     uint64_t step = 1;
     for (uint32_t i = out->rank - 2u; i-- > 0;) {
@@ -103,22 +103,24 @@ static uint32_t batch_strides(const struct tensor_desc *d, const struct tensor_d
         strides[i] = dim == 1 ? 0 : step;
         step *= dim;
     }
-    return (uint32_t)step;
+    return step;
 }
 
-static void describe_matmul(const struct op_call *c, struct conv_args *a)
+static uint64_t describe_matmul(const struct op_call *c, struct conv_args *a, uint64_t *slices)
 {
     const struct tensor_desc *x = c->in[0], *w = c->in[1], *out = c->out[0];
     bool tx = op_int(c, "transpose_in0", 0), tw = op_int(c, "transpose_in1", 0);
     uint32_t m = out->dims[out->rank - 2], n = out->dims[out->rank - 1], k = x->dims[x->rank - (tx ? 2 : 1)];
-    describe_matrix(a, m, k, n);
+    uint64_t matrices = 1, w_matrices = 1;
+    describe_matrix(a, k, n);
     a->n_batch = out->rank - 2u;
     for (uint32_t i = 0; i < a->n_batch; i++) {
         a->batch_dims[i] = out->dims[i];
-        a->slices *= out->dims[i];
+        matrices *= out->dims[i];
     }
     batch_strides(x, out, a->x_batch);
-    a->w_slices = batch_strides(w, out, a->w_batch);
+    w_matrices = batch_strides(w, out, a->w_batch);
+    a->w_slices = (uint32_t)w_matrices; /* conv_shape refuses more weights than that holds */
     a->w_slice = (uint64_t)k * n;
     a->w_enc.dim_in = w->rank - (tw ? 1u : 2u);
     a->w_out = tw ? k : 1;
@@ -127,34 +129,41 @@ static void describe_matmul(const struct op_call *c, struct conv_args *a)
     a->x_k = tx ? m : 1;
     a->direct = !tx;
     /* One matrix for all batches: the batches of x are just more rows. */
-    if (a->w_slices == 1 && !tx && desc_count(x) == (uint64_t)a->slices * m * k) {
-        a->rows = a->slices * m;
-        a->slices = 1;
+    if (w_matrices == 1 && !tx && desc_count(x) == matrices * m * k) {
         a->n_batch = 0;
+        return matrices * m;
     }
+    *slices = matrices;
+    return m;
 }
 
 enum status conv_shape(const struct op_call *c, struct conv_args *a)
 {
     const struct tensor_desc *w = c->in[1];
+    uint64_t rows = 0, slices = 0;
     a->multiplier = 1;
     switch (c->op->id) {
-    case OP_FullyConnected: describe_fully_connected(c, a); break;
+    case OP_FullyConnected: rows = describe_fully_connected(c, a); break;
     case OP_BytesMatMul:
-    case OP_MatMul: describe_matmul(c, a); break;
+    case OP_MatMul: rows = describe_matmul(c, a, &slices); break;
     case OP_DepthWiseConv1d:
-    case OP_DepthWiseConv2d: describe_spatial(c, a, CONV_DEPTHWISE); break;
+    case OP_DepthWiseConv2d: rows = describe_spatial(c, a, CONV_DEPTHWISE); break;
     case OP_TransposeConv1d:
     case OP_TransposeConv2d:
-    case OP_TransposeConv3d: describe_spatial(c, a, CONV_TRANSPOSED); break;
-    default: describe_spatial(c, a, CONV_WINDOW); break;
+    case OP_TransposeConv3d: rows = describe_spatial(c, a, CONV_TRANSPOSED); break;
+    default: rows = describe_spatial(c, a, CONV_WINDOW); break;
     }
     uint32_t dim_in = a->w_enc.dim_in;
     encoding_init(&a->w_enc, w);
     a->w_enc.dim_in = dim_in;
-    uint64_t rows = a->kind == CONV_MATRIX ? a->rows : (uint64_t)a->batch * a->z.out * a->y.out * a->x.out;
-    RETURN_IF(rows * a->slices > INT32_MAX || desc_count(w) > INT32_MAX, ST_NOT_SUPPORTED,
-              "%s \"%s\": %llu output positions and %llu weights; at most %d of each are supported", c->op->name,
-              c->node ? c->node : "", (unsigned long long)rows, (unsigned long long)desc_count(w), INT32_MAX);
+    if (!slices)
+        slices = a->slices;
+    RETURN_IF(rows * slices > INT32_MAX || desc_count(w) > INT32_MAX, ST_NOT_SUPPORTED,
+              "%s \"%s\": %llu output positions and %llu weights; at most %d of each are supported; "
+              "cut it into smaller ones",
+              c->op->name,
+              c->node ? c->node : "", (unsigned long long)(rows * slices), (unsigned long long)desc_count(w), INT32_MAX);
+    a->rows = (uint32_t)rows;
+    a->slices = (uint32_t)slices;
     return ST_OK;
 }

@@ -137,8 +137,8 @@ static bool can_share(const struct rnn_args *a, bool lstm)
 
 static void plan_phases(struct rnn_args *a, bool lstm, struct kernel_bound *ret)
 {
-    const uint64_t macs = (uint64_t)a->units * (a->in + a->out) * (lstm ? 4 : 3),
-                   blocks = (a->units + RNN_ROWS - 1) / RNN_ROWS;
+    const uint64_t macs = (uint64_t)a->units * ((uint64_t)a->in + a->out) * (lstm ? 4 : 3),
+                   blocks = ((uint64_t)a->units + RNN_ROWS - 1) / RNN_ROWS;
     a->step_phases = lstm || a->linear_before_reset ? 1 : 2;
     const uint64_t phases = (uint64_t)a->time * a->step_phases + (a->stateful && a->time);
     a->phases = (uint32_t)phases;
@@ -156,7 +156,7 @@ static void plan_work(struct rnn_args *a, struct kernel_bound *ret)
     uint64_t shared = a->steps * 4 * padded(a->units) + 2 * padded(a->out) + 2 * padded(a->units);
     uint64_t own = a->steps * padded(a->in) + padded(a->out) + padded(a->units > a->out ? a->units : a->out);
     own += (a->whole_x ? a->steps * padded(a->in) : 0) + (a->whole_h ? padded(a->out) : 0); /* two words for a number */
-    a->shared_floats = (uint32_t)shared;
+    a->shared_floats = shared;
     ret->work_bytes = 4 * (shared + own);
 }
 

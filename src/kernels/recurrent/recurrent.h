@@ -67,7 +67,7 @@ struct rnn_args {
     bool has_c;
     uint32_t step_phases, phases;   /* phases of a step; of all, one more to keep the states */
     uint32_t blocks;                /* of a phase, 0: a unit of work is a batch element */
-    uint32_t shared_floats;         /* of the workspace, behind them is what a tile has for itself */
+    uint64_t shared_floats;         /* of the workspace, behind them is what a tile has for itself */
     const void *turned[RNN_INPUTS]; /* matrices from aux; NULL: as the operand has them */
     uint32_t whole;                 /* bit i: products with matrix in[i] are sums of whole numbers */
     bool whole_x, whole_h;          /* of one of those with x, with h */
