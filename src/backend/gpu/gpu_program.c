@@ -177,8 +177,9 @@ enum status gpu_home_kernel(struct gpu_home *h, struct gpu_registry *r, enum gpu
     return gpu_cl_check(code, kernels[kernel].name);
 }
 
-enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret,
-                              uint64_t *bytes)
+/* With the lock held: drivers crash when two threads ask one program, and its size may not change between the calls. */
+static enum status read_program(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret,
+                                uint64_t *bytes)
 {
     size_t n = 0;
     cl_program p = h->programs[source][storage];
@@ -191,4 +192,13 @@ enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum g
     *ret = TAKE(data);
     *bytes = n;
     return ST_OK;
+}
+
+enum status gpu_program_bytes(struct gpu_home *h, enum gpu_source source, enum gpu_storage storage, void **ret,
+                              uint64_t *bytes)
+{
+    pthread_mutex_lock(&h->lock);
+    enum status st = read_program(h, source, storage, ret, bytes);
+    pthread_mutex_unlock(&h->lock);
+    return st;
 }
