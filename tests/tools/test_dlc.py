@@ -86,6 +86,14 @@ class Dlc(support.ToolTest):
         self.assertIn("ctx.bin", done.stderr)
         self.assertFalse(os.path.exists(self.path("out", "ctx.bin")))
 
+        old = self.write("out/ctx.bin", b"the former file")
+        done = self.run_tool("qnn-context-binary-generator", "--backend", support.CPU, "--dlc_path", "m.dlc", "--binary_file", "ctx", "--output_dir", "out",
+                             largest_file=512)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(self.read(old), b"the former file")
+        self.assertEqual(os.listdir(self.path("out")), ["ctx.bin"])
+
     def test_refused(self):
         good = {"model": model(), "model.params": PREFIX + params()}
         cases = [

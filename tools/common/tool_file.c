@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_write.h"
 #include "base/mem.h"
 
 static void close_fd(int *fd)
@@ -108,29 +109,9 @@ enum status tool_file_read_at(const char *path, uint64_t offset, void *to, size_
     return read_all(fd, path, offset, to, size);
 }
 
-/* Half a file would be taken for a whole one later. */
-static enum status not_written(int fd, const char *path)
-{
-    int why = errno;
-    struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        unlink(path);
-    return status_fail(ST_IO, "cannot write all of \"%s\": %s; it was removed", path, strerror(why));
-}
-
 enum status tool_file_write(const char *path, const void *data, size_t size)
 {
-    CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    RETURN_IF(fd < 0, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
-    for (size_t done = 0; done < size;) {
-        ssize_t n = write(fd, (const char *)data + done, size - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return not_written(fd, path);
-        done += (size_t)n;
-    }
-    return ST_OK;
+    return file_write_all(path, data, size);
 }
 
 enum status tool_make_dirs(const char *path)

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_guard.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+    MOST_LINKS = 40,      /* as many as the kernel follows */
+    MOST_NAMES = 1000,    /* of temporary files that exist already */
+    NAME_KEPT = 100,      /* characters of the target's name in the temporary one: names have an end */
+    STREAM_BUFFER = 65536,
+};
+
+/* ---- where to -------------------------------------------------------------------------------------------------------- */
+
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* The path that the link at *path leads to; false when it is no link. */
+static bool follow(char **path)
+{
+    char link[PATH_MAX];
+    ssize_t n = readlink(*path, link, sizeof link - 1);
+    if (n <= 0)
+        return false;
+
+    link[n] = '\0';
+    struct str next;
+    str_init(&next);
+    if (link[0] != '/')
+        str_addn(&next, *path, (size_t)folder_length(*path));
+    str_add(&next, link);
+    if (next.failed) {
+        str_finish(&next);
+        return false;
+    }
+
+    mem_free(*path);
+    *path = next.at;
+    return true;
+}
+
+/* Whoever redirected the output of this process holds that file open, and would not see one that takes its place. */
+static bool is_standard_stream(const struct stat *s)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        struct stat own;
+        if (fstat(fd, &own) == 0 && own.st_dev == s->st_dev && own.st_ino == s->st_ino)
+            return true;
+    }
+    return false;
+}
+
+static bool is_replaceable(const char *path, const struct stat *s)
+{
+    return S_ISREG(s->st_mode) && !is_standard_stream(s) && !str_starts(path, "/dev/fd/") && !str_starts(path, "/proc/");
+}
+
+static int open_temporary(struct file_write *w)
+{
+    static _Atomic unsigned counter;
+    int folder = folder_length(w->target);
+    int fd = -1;
+    errno = EEXIST;
+
+    for (int i = 0; i < MOST_NAMES && fd < 0 && errno == EEXIST; i++) {
+        struct str name;
+        str_init(&name);
+        str_addf(&name, "%.*s%.*s.part-%ld-%u", folder, w->target, NAME_KEPT, w->target + folder, (long)getpid(), counter++);
+        mem_free(w->temporary);
+        w->temporary = name.at;
+        errno = ENOMEM;
+        fd = name.failed ? -1 : open(name.at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    return fd;
+}
+
+static void forget_temporary(struct file_write *w)
+{
+    mem_free(w->temporary);
+    w->temporary = NULL;
+}
+
+/* A file that may be written in a folder that may not. */
+static bool may_write_in_place(const struct file_write *w, int error)
+{
+    bool folder_refuses = error == EACCES || error == EPERM || error == EROFS;
+    return w->replaces && folder_refuses && access(w->target, W_OK) == 0;
+}
+
+static enum status open_target(struct file_write *w, const char *path)
+{
+    struct stat s;
+    bool exists = stat(path, &s) == 0;
+    w->replaces = exists && is_replaceable(path, &s);
+    w->mode = w->replaces ? s.st_mode & 07777 : 0;
+    RETURN_IF(w->replaces && access(path, W_OK) != 0, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
+
+    if (exists && !w->replaces) {
+        int kind = S_ISREG(s.st_mode) ? O_RDWR : O_WRONLY;
+        w->fd = open(path, kind | O_TRUNC | O_CLOEXEC);
+    } else {
+        for (int i = 0; i < MOST_LINKS && follow(&w->target); i++)
+            continue;
+        w->fd = open_temporary(w);
+        int error = errno;
+        if (w->fd < 0)
+            forget_temporary(w);
+        if (w->fd < 0 && may_write_in_place(w, error))
+            w->fd = open(w->target, O_RDWR | O_TRUNC | O_CLOEXEC);
+        else
+            errno = error;
+    }
+    RETURN_IF(w->fd < 0, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
+    return ST_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------------- */
+
+static bool write_bytes(int fd, const char *data, size_t size)
+{
+    FILE_GUARD(guard);
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(fd, data + done, size - done);
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static ssize_t stream_write(void *cookie, const char *data, size_t size)
+{
+    struct file_write *w = cookie;
+    if (write_bytes(w->fd, data, size))
+        return (ssize_t)size;
+    if (!w->error)
+        w->error = errno;
+    return 0;
+}
+
+enum status file_write_begin(struct file_write *w, const char *path)
+{
+    *w = (struct file_write){ .fd = -1, .target = mem_strdup(path) };
+    RETURN_IF(!w->target, ST_NO_MEMORY, "no memory to write \"%s\"", path);
+
+    enum status st = open_target(w, path);
+    if (st == ST_OK) {
+        w->to = fopencookie(w, "w", (cookie_io_functions_t){ .write = stream_write });
+        if (!w->to)
+            st = status_fail(ST_NO_MEMORY, "no memory to write \"%s\"", path);
+        else
+            setvbuf(w->to, NULL, _IOFBF, STREAM_BUFFER);
+    }
+    if (st != ST_OK)
+        file_write_abort(w);
+    return st;
+}
+
+const char *file_write_path(const struct file_write *w)
+{
+    return w->temporary ? w->temporary : w->target;
+}
+
+/* ---- taking the place ------------------------------------------------------------------------------------------------- */
+
+static enum status not_written(const struct file_write *w, int error)
+{
+    const char *former = w->temporary && w->replaces ? "; the former file is as it was" : "";
+    return status_fail(ST_IO, "cannot write all of \"%s\": %s%s", w->target, strerror(error), former);
+}
+
+/* By name: another library may have made the file anew. Only a former file is worth waiting for the disk. */
+static bool settle(const struct file_write *w)
+{
+    if (!w->replaces)
+        return true;
+    int fd = open(w->temporary, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && fchmod(fd, w->mode) == 0 && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return ok;
+}
+
+enum status file_write_replace(struct file_write *w)
+{
+    bool ok = fflush(w->to) == 0 && !w->error;
+    if (!ok)
+        return not_written(w, w->error ? w->error : errno);
+    if (!w->temporary)
+        return ST_OK;
+
+    if (!settle(w) || rename(w->temporary, w->target) != 0)
+        return not_written(w, errno);
+    forget_temporary(w);
+    return ST_OK;
+}
+
+enum status file_write_end(struct file_write *w)
+{
+    enum status st = file_write_replace(w);
+    if (st == ST_OK) {
+        int fd = w->fd;
+        w->fd = -1;
+        if (close(fd) != 0 && errno != EINTR)
+            st = not_written(w, errno);
+    }
+    file_write_abort(w);
+    return st;
+}
+
+void file_write_abort(struct file_write *w)
+{
+    int error = errno;
+    if (!w->target)
+        return;
+
+    if (w->to)
+        fclose(w->to); /* closes the stream, not the descriptor */
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->temporary)
+        unlink(w->temporary);
+    mem_free(w->temporary);
+    mem_free(w->target);
+    *w = (struct file_write){ 0 };
+    errno = error;
+}
+
+/* ---- in one call ------------------------------------------------------------------------------------------------------ */
+
+enum status file_write_all(const char *path, const void *data, size_t size)
+{
+    CLEANUP(file_write_abort) struct file_write w = { 0 };
+    TRY(file_write_begin(&w, path));
+    if (!write_bytes(w.fd, data, size))
+        w.error = errno;
+    return file_write_end(&w);
+}
+
+enum status file_append(const char *path, const void *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    RETURN_IF(fd < 0, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
+
+    struct stat s = { 0 };
+    bool ok = fstat(fd, &s) == 0 && write_bytes(fd, data, size);
+    int error = errno;
+    bool cut = !ok && S_ISREG(s.st_mode) && ftruncate(fd, s.st_size) == 0;
+    if (close(fd) != 0 && ok) {
+        ok = false;
+        error = errno;
+    }
+    RETURN_IF(!ok, ST_IO, "cannot write all of \"%s\": %s%s", path, strerror(error),
+              cut ? "; it has its former length" : "");
+    return ST_OK;
+}
