@@ -19,14 +19,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STACK = 64 * 1024, KERNEL_SIGNALS = 64, PIDFD_TYPE = 3 /* P_PIDFD */ };
+enum { STACK = 64 * 1024, MAX_ENVIRONMENT = 64, KERNEL_SIGNALS = 64, PIDFD_TYPE = 3 /* P_PIDFD */ };
 #define LOADER "/lib64/ld-linux-x86-64.so.2" /* the ABI's name for it */
 
 struct plan {
     const char *skel;
     int sock;
     int failed; /* errno */
+    const char *environment[MAX_ENVIRONMENT + 1];
 };
+
+/* What a session may know of the client's environment, by how the names begin: its own settings, and those of the loader,
+ * the C library, sanitizers and coverage. */
+static const char *const known[] = { "OPENQNN_", "LD_",   "MALLOC_", "GLIBC_TUNABLES=", "ASAN_", "UBSAN_",
+                                     "TSAN_",    "LSAN_", "GCOV_",   "LLVM_PROFILE_" };
+
+static bool may_know(const char *entry)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strncmp(entry, known[i], strlen(known[i])) == 0)
+            return true;
+    return false;
+}
+
+static void choose_environment(struct plan *p)
+{
+    size_t n = 0;
+    for (char **e = environ; e && *e && n < MAX_ENVIRONMENT; e++)
+        if (may_know(*e))
+            p->environment[n++] = *e;
+    p->environment[n] = NULL;
+}
 
 /* clone by the name that sanitizers leave alone: what they do around it is meant for children with memory of their own. */
 int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
@@ -68,10 +91,10 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static int child(
     set_up_descriptors(p->sock);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
     const char *direct[] = { p->skel, NULL }, *loaded[] = { LOADER, p->skel, NULL };
-    syscall(SYS_execve, p->skel, direct, environ);
+    syscall(SYS_execve, p->skel, direct, p->environment);
     p->failed = errno;
     if (errno == EACCES) /* a file that lost its x bit, as libraries often do when they are copied */
-        syscall(SYS_execve, LOADER, loaded, environ);
+        syscall(SYS_execve, LOADER, loaded, p->environment);
     syscall(SYS_exit_group, 127);
     return 0;
 }
@@ -80,6 +103,7 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
 {
     struct plan p = { .skel = skel, .sock = sock };
     sigset_t all, before;
+    choose_environment(&p);
     char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     RETURN_IF(stack == MAP_FAILED, ST_NO_MEMORY, "no memory to start a session");
     sigfillset(&all);

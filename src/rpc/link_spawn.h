@@ -14,8 +14,8 @@ struct spawned {
     int pidfd, sock;
 };
 
-/* Runs `skel` with nothing of the client's but its environment and standard error. All signals have their defaults there,
- * and nothing is blocked. Safe in a client with threads. */
+/* Runs `skel` with nothing of the client's but standard error and the settings that it reads. All signals
+ * have their defaults there, and nothing is blocked. Safe in a client with threads. */
 enum status spawn_session(const char *skel, struct spawned *ret);
 
 void spawn_kill(int pidfd); /* -1 allowed */

@@ -218,6 +218,27 @@ static void test_clean_start(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
+/* Keys and passwords of the client are not for a process that reads files of strangers. */
+static void test_environment(void **state)
+{
+    (void)state;
+    struct rpc_session *s;
+    char path[64], text[1 << 16] = "";
+    setenv("SESSION_TEST_SECRET", "hunter2", 1);
+    setenv("OPENQNN_ISA", "avx2", 1);
+    assert_int_equal(open_with(NULL, &s), ST_OK);
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid_of(s));
+    int file = open(path, O_RDONLY);
+    ssize_t n = read(file, text, sizeof(text));
+    close(file);
+    kit_link->close(s);
+    unsetenv("SESSION_TEST_SECRET"), unsetenv("OPENQNN_ISA");
+
+    assert_true(n > 0);
+    assert_null(memmem(text, (size_t)n, "hunter2", strlen("hunter2")));
+    assert_non_null(memmem(text, (size_t)n, "OPENQNN_ISA=avx2", strlen("OPENQNN_ISA=avx2")));
+}
+
 static void test_locked_in(void **state)
 {
     (void)state;
@@ -459,7 +480,8 @@ int main(int argc, char **argv)
     kit_link = kit_stub(kit_arch);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_skels), cmocka_unit_test(test_not_executable), cmocka_unit_test(test_search),
-        cmocka_unit_test(test_clean_start), cmocka_unit_test(test_locked_in),      cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_clean_start), cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_locked_in),      cmocka_unit_test(test_filter),
         cmocka_unit_test(test_no_files),   cmocka_unit_test(test_bad_language),
         cmocka_unit_test(test_bad_greeting),
         cmocka_unit_test(test_follows_the_client), cmocka_unit_test(test_fork),    cmocka_unit_test(test_every_arch),
