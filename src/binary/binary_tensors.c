@@ -91,7 +91,8 @@ static enum status check_place(const struct bin_reader *r, const struct binary_t
     RETURN_IF(t->offset > size || t->bytes > size - t->offset, ST_BAD_BINARY,
               "context binary, tensor \"%s\": %" PRIu64 " bytes at %" PRIu64 "; its place has %" PRIu64, t->name, t->bytes,
               t->offset, size);
-    unsigned align = dtype_bits(t->desc.type) / 8;
+    /* Constants also hold records that kernels read in place, whatever type their tensor has. */
+    const unsigned align = t->place == PLACE_CONST ? BIN_ALIGN : dtype_bits(t->desc.type) / 8;
     RETURN_IF(align > 1 && t->offset % align, ST_BAD_BINARY,
               "context binary, tensor \"%s\": offset %" PRIu64 " is no multiple of %u", t->name, t->offset, align);
     return ST_OK;

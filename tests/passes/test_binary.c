@@ -387,6 +387,27 @@ static void test_states_fit(void **state)
     finish(&im, &b);
 }
 
+/* Four bytes further suit the floats of a constant, and not the format. */
+static void test_shifted_constant(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    struct bin_section sec;
+    hm_make(&made, "net", 2, 3);
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    memcpy(&sec, section_of(&im, SEC_TENSORS), sizeof(sec));
+
+    uint8_t *data = im.data;
+    uint8_t *at = data + sec.offset + HM_C * sizeof(struct bin_tensor) + offsetof(struct bin_tensor, offset);
+    const uint64_t shifted = 4;
+    memcpy(at, &shifted, sizeof(shifted));
+    hm_repair(data, im.size);
+    assert_int_equal(binary_open(data, im.size, &b), ST_BAD_BINARY);
+    assert_non_null(strstr(status_text(), "offset 4 is no multiple of 64"));
+    binary_image_free(&im);
+}
+
 /* ---- sources that promise what does not hold -------------------------------------------------------------------------- */
 
 static void spoil_scratch(struct handmade *h) { h->src.info.scratch_bytes = 64; }
@@ -770,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_same_name_twice),
         cmocka_unit_test(test_updateable_stays_apart),
+        cmocka_unit_test(test_shifted_constant),
         cmocka_unit_test(test_constants_with_one_crc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
