@@ -151,6 +151,18 @@ static ssize_t stream_write(void *cookie, const char *data, size_t size)
     return 0;
 }
 
+/* Writers go back over what they wrote, to fill in a length or take back a comma. */
+static int stream_seek(void *cookie, off64_t *at, int whence)
+{
+    struct file_write *w = cookie;
+    off64_t reached = lseek64(w->fd, *at, whence);
+    if (reached < 0)
+        return -1;
+
+    *at = reached;
+    return 0;
+}
+
 enum status file_write_begin(struct file_write *w, const char *path)
 {
     *w = (struct file_write){ .fd = -1, .target = mem_strdup(path) };
@@ -158,7 +170,7 @@ enum status file_write_begin(struct file_write *w, const char *path)
 
     enum status st = open_target(w, path);
     if (st == ST_OK) {
-        w->to = fopencookie(w, "w", (cookie_io_functions_t){ .write = stream_write });
+        w->to = fopencookie(w, "w", (cookie_io_functions_t){ .write = stream_write, .seek = stream_seek });
         if (!w->to)
             st = status_fail(ST_NO_MEMORY, "no memory to write \"%s\"", path);
         else

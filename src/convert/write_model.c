@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/file_write.h"
+
 #include "convert/write.h"
 
 static const struct {
@@ -95,16 +97,17 @@ static enum status write_file(const struct target *t, const char *suffix,
     struct str path;
     str_init(&path);
     str_addf(&path, "%s%s", t->w->prefix, suffix);
-    FILE *f = path.failed ? NULL : fopen(path.at, "wb");
-    enum status st = f ? write(t, f) : status_fail(ST_IO, "%s cannot be written: %s", str_text(&path), strerror(errno));
-    if (f) {
-        bool bad = ferror(f);
-        bad |= fclose(f) != 0;
-        if (st == ST_OK && bad)
-            st = status_fail(ST_IO, "%s was not written completely: %s", str_text(&path), strerror(errno));
-        if (st != ST_OK)
-            remove(path.at);
-    }
+    enum status st = path.failed ? status_fail(ST_NO_MEMORY, "no memory for the name of a file") : ST_OK;
+    struct file_write file = { 0 };
+
+    if (st == ST_OK)
+        st = file_write_begin(&file, path.at);
+    if (st == ST_OK)
+        st = write(t, file.to);
+    if (st == ST_OK)
+        st = file_write_end(&file);
+
+    file_write_abort(&file);
     str_finish(&path);
     return st;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_write.h"
 #include "base/str.h"
 #include "common/tensor_data.h"
 #include "common/tensor_text.h"
@@ -84,12 +85,10 @@ enum status graph_io_load(struct graph_io *io, uint64_t execution, void *const *
 
 static enum status append(const char *path, bool first, const void *data, size_t size)
 {
-    FILE *f = fopen(path, first ? "wb" : "ab");
-    RETURN_IF(!f, ST_IO, "cannot write \"%s\": %m", path);
-    bool ok = fwrite(data, 1, size, f) == size;
-    ok &= fclose(f) == 0;
-    RETURN_IF(!ok, ST_IO, "cannot write \"%s\": %m", path);
-    return ST_OK;
+    if (first)
+        return file_write_all(path, data, size);
+
+    return file_append(path, data, size);
 }
 
 /* Part of an output tensor and the folder it goes to. */

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file_write.h"
+
 #include "QNN/System/QnnSystemProfile.h"
 #include "profile_viewer/profile_stats.h"
 
@@ -96,15 +98,14 @@ static void put_record(FILE *to, const struct prof_log_record *r)
 
 enum status viewer_write_csv(const struct prof_log *const *logs, size_t n, const char *path)
 {
-    FILE *to = fopen(path, "w");
-    RETURN_IF(!to, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
-    fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,Event Identifier\n", to);
+    CLEANUP(file_write_abort) struct file_write file = { 0 };
+    TRY(file_write_begin(&file, path));
+
+    fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,Event Identifier\n", file.to);
     for (size_t i = 0; i < n; i++) {
         for (uint32_t r = 0; r < logs[i]->n_records; r++)
-            put_record(to, &logs[i]->records[r]);
+            put_record(file.to, &logs[i]->records[r]);
     }
-    bool ok = !ferror(to);
-    ok &= fclose(to) == 0;
-    RETURN_IF(!ok, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
-    return ST_OK;
+
+    return file_write_end(&file);
 }

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/file_write.h"
 #include "base/mem.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
@@ -87,7 +88,13 @@ static bool wants_gzip(const struct viewer *o)
 /* What was written into memory. */
 static enum status compress_to(const char *path, const char *data, size_t size)
 {
-    gzFile f = gzopen(path, "wb");
+    CLEANUP(file_write_abort) struct file_write file = { 0 };
+    TRY(file_write_begin(&file, path));
+
+    int fd = dup(file.fd); /* gzclose closes it */
+    gzFile f = fd >= 0 ? gzdopen(fd, "wb") : NULL;
+    if (!f && fd >= 0)
+        close(fd);
     bool ok = f != NULL;
     for (size_t at = 0; ok && at < size;) {
         unsigned part = size - at < UINT32_MAX / 4 ? (unsigned)(size - at) : UINT32_MAX / 4;
@@ -96,24 +103,37 @@ static enum status compress_to(const char *path, const char *data, size_t size)
     }
     ok &= !f || gzclose(f) == Z_OK;
     RETURN_IF(!ok, ST_IO, "cannot write \"%s\": %s", path, strerror(errno));
-    return ST_OK;
+
+    return file_write_end(&file);
 }
 
-/* To a file, to the standard output, or into memory. */
+/* To a file, to the standard output, or into memory. A reader that fails leaves a former file as it was. */
 static enum status run_reader(const struct viewer *o, const struct profile_reader *r, struct profile_job *job)
 {
     char *data = NULL;
     size_t size = 0;
     bool zip = wants_gzip(o);
-    job->to = zip ? open_memstream(&data, &size) : o->output ? fopen(o->output, "w") : stdout;
-    RETURN_IF(!job->to, ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "memory", strerror(errno));
+    bool to_file = o->output && !zip;
+    CLEANUP(file_write_abort) struct file_write file = { 0 };
+    if (to_file)
+        TRY(file_write_begin(&file, o->output));
+
+    job->to = stdout;
+    if (to_file)
+        job->to = file.to;
+    else if (zip)
+        job->to = open_memstream(&data, &size);
+    RETURN_IF(!job->to, ST_NO_MEMORY, "no memory for the output of --reader %s", o->reader);
+
     bool failed = r->write(job) != 0;
     bool written = fflush(job->to) == 0 && !ferror(job->to);
-    written &= job->to == stdout || fclose(job->to) == 0;
+    written &= !zip || fclose(job->to) == 0;
     enum status st = failed ? status_fail(ST_IO, "--reader %s: %s", o->reader, r->explain())
                             : ST_OK; /* it keeps its sentence in memory of its own */
-    if (st == ST_OK && !written)
-        st = status_fail(ST_IO, "cannot write \"%s\": %s", o->output ? o->output : "the standard output", strerror(errno));
+    if (st == ST_OK && !written && !to_file)
+        st = status_fail(ST_IO, "cannot write to %s: %s", zip ? "memory" : "the standard output", strerror(errno));
+    if (st == ST_OK && to_file)
+        st = file_write_end(&file);
     if (st == ST_OK && zip)
         st = compress_to(o->output, data, size);
     free(data);

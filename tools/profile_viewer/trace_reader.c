@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_write.h"
 #include "base/str.h"
 #include "common/tool_file.h"
 #include "profile_viewer/profile_reader.h"
@@ -139,6 +140,21 @@ static enum status read_config(const char *path, struct writer *w)
     return ST_OK;
 }
 
+static enum status write_report_file(const char *path, bool html, json_t *reports)
+{
+    CLEANUP(file_write_abort) struct file_write file = { 0 };
+    TRY(file_write_begin(&file, path));
+
+    int failed = 0;
+    if (html)
+        failed = trace_report_html(reports, file.to);
+    else
+        failed = json_dumpf(reports, file.to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    RETURN_IF(failed, ST_IO, "cannot write \"%s\": %s", path, strerror(file.error ? file.error : errno));
+
+    return file_write_end(&file);
+}
+
 /* chrometrace.json and chrometrace.json.gz have chrometrace_qnn_htp_analysis_summary.html beside them. */
 static enum status write_report(const struct profile_job *job, const struct writer *w, json_t *reports)
 {
@@ -155,11 +171,7 @@ static enum status write_report(const struct profile_job *job, const struct writ
         path.n = 0;
         str_addf(&path, "%.*s_qnn_htp_analysis_summary.%s", (int)n, job->output, html ? "html" : "json");
         RETURN_IF(path.failed, ST_NO_MEMORY, "no memory for the name of the report");
-        FILE *f = fopen(str_text(&path), "w");
-        bool ok = f && (html ? trace_report_html(reports, f) == 0
-                             : json_dumpf(reports, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0);
-        ok &= !f || fclose(f) == 0;
-        RETURN_IF(!ok, ST_IO, "cannot write \"%s\": %s", str_text(&path), strerror(errno));
+        TRY(write_report_file(str_text(&path), html, reports));
     }
     return ST_OK;
 }

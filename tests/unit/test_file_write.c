@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files take their target's place when they are whole; a failure leaves what was there and nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_write.h"
+
+static char folder[] = "/tmp/file_write_XXXXXX";
+
+static int enter(void **state)
+{
+    (void)state;
+    return !mkdtemp(folder) || chdir(folder);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return chdir("/") || rmdir(folder);
+}
+
+static unsigned files(void)
+{
+    unsigned count = 0;
+    DIR *dir = opendir(".");
+    for (struct dirent *e; (e = readdir(dir));)
+        count += e->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void holds(const char *path, const char *text)
+{
+    char found[64] = { 0 };
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t n = fread(found, 1, sizeof found - 1, f);
+    fclose(f);
+    assert_int_equal(n, strlen(text));
+    assert_string_equal(found, text);
+}
+
+static void limit(rlim_t bytes)
+{
+    struct rlimit l = { bytes, RLIM_INFINITY };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+static void the_former_file_stays_until_the_end(void **state)
+{
+    (void)state;
+    struct file_write w;
+    assert_int_equal(file_write_all("a", "old", 3), ST_OK);
+    assert_int_equal(chmod("a", 0640), 0);
+
+    assert_int_equal(file_write_begin(&w, "a"), ST_OK);
+    fputs("newer", w.to);
+    holds("a", "old");
+    assert_int_equal(file_write_end(&w), ST_OK);
+    holds("a", "newer");
+    struct stat s;
+    assert_int_equal(stat("a", &s), 0);
+    assert_int_equal(s.st_mode & 07777, 0640);
+
+    assert_int_equal(file_write_begin(&w, "a"), ST_OK);
+    fputs("thrown away", w.to);
+    file_write_abort(&w);
+    holds("a", "newer");
+    assert_int_equal(files(), 1);
+    unlink("a");
+}
+
+static void a_full_disk_loses_nothing(void **state)
+{
+    (void)state;
+    static char much[100000];
+    struct file_write w;
+    assert_int_equal(file_write_all("a", "old", 3), ST_OK);
+
+    limit(4096);
+    assert_int_equal(file_write_all("a", much, sizeof much), ST_IO);
+    assert_non_null(strstr(status_text(), "the former file is as it was"));
+    assert_int_equal(file_write_begin(&w, "a"), ST_OK);
+    fwrite(much, 1, sizeof much, w.to);
+    assert_int_equal(file_write_end(&w), ST_IO);
+    assert_int_equal(file_append("a", much, sizeof much), ST_IO);
+    assert_non_null(strstr(status_text(), "former length"));
+    assert_int_equal(file_write_all("b", much, sizeof much), ST_IO);
+    limit(RLIM_INFINITY);
+
+    holds("a", "old");
+    assert_int_equal(files(), 1);
+    unlink("a");
+}
+
+static void files_grow(void **state)
+{
+    (void)state;
+    struct file_write w;
+    assert_int_equal(file_append("a", "x", 1), ST_IO); /* there is none */
+    assert_int_equal(file_write_begin(&w, "a"), ST_OK);
+    fputs("head", w.to);
+    assert_int_equal(file_write_replace(&w), ST_OK);
+    holds("a", "head");
+    fputs(" and more", w.to);
+    assert_int_equal(file_write_end(&w), ST_OK);
+    holds("a", "head and more");
+
+    assert_int_equal(file_write_begin(&w, "a"), ST_OK);
+    fputs("head and more,", w.to);
+    assert_int_equal(fseek(w.to, -1, SEEK_CUR), 0);
+    fputs(".", w.to);
+    assert_int_equal(ftell(w.to), 14);
+    assert_int_equal(file_write_end(&w), ST_OK);
+    holds("a", "head and more.");
+    assert_int_equal(file_append("a", "!", 1), ST_OK);
+    holds("a", "head and more.!");
+    assert_int_equal(files(), 1);
+    unlink("a");
+}
+
+static void links_and_devices_stay(void **state)
+{
+    (void)state;
+    struct stat s;
+    assert_int_equal(mkdir("sub", 0777), 0);
+    assert_int_equal(file_write_all("sub/a", "old", 3), ST_OK);
+    assert_int_equal(symlink("sub/a", "link"), 0);
+    assert_int_equal(file_write_all("link", "new", 3), ST_OK);
+    holds("sub/a", "new");
+    assert_int_equal(lstat("link", &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+
+    assert_int_equal(file_write_all("/dev/null", "x", 1), ST_OK);
+    assert_int_equal(stat("/dev/null", &s), 0);
+    assert_true(S_ISCHR(s.st_mode));
+
+    assert_int_equal(file_write_all("nowhere/a", "x", 1), ST_IO);
+    assert_non_null(strstr(status_text(), "nowhere/a"));
+    unlink("link");
+    unlink("sub/a");
+    rmdir("sub");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_former_file_stays_until_the_end),
+        cmocka_unit_test(a_full_disk_loses_nothing),
+        cmocka_unit_test(files_grow),
+        cmocka_unit_test(links_and_devices_stay),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
