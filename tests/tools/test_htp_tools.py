@@ -146,6 +146,9 @@ class Htp(support.ToolTest):
         self.succeeds(*view, "--schematic", "b/digits.bin", "--zoom_start", nodes[1], "--zoom_end", nodes[2], "--output", "part.json")
         self.assertLessEqual({name for found in self.lanes("part.json")[1].values() for _, _, name, _ in found}, set(nodes[1:3]))
         self.fails(*view, "--schematic", "b/digits.bin", "--zoom_start", "nobody", says=["nobody", "--zoom_start"])
+        former = self.read("chrometrace.json")  # a reader that fails leaves the output of an earlier run
+        self.fails(*view, "--schematic", "b/digits.bin", "--zoom_start", "nobody", "--output", "chrometrace.json", says="nobody")
+        self.assertEqual(self.read("chrometrace.json"), former)
         self.fails(*view, "--schematic", "b/digits.bin", "--zoom_start", nodes[2], "--zoom_end", nodes[0], says="--zoom_start")
         self.fails(*view, "--schematic", "list.txt", says="list.txt")
         self.fails(*view[:3], "--schematic", "b/digits.bin", says="--reader")
