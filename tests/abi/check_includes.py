@@ -5,7 +5,7 @@
 usage: check_includes.py INCLUDE_DIR CC [FACTS]
 
 The compiler says what a header reaches, directly or not. FACTS is the include graph of the ABI facts;
-where it is there, the table must cover it. Headers of families that the table does not have are named.
+where it is there, the table must cover it.
 """
 import json
 import os
@@ -38,14 +38,14 @@ def brings(files, root, name):
 
 
 def uncovered(table, facts):
-    """Rows of the facts, by base names, that the table lacks."""
+    """Rows of the facts, by base names, that the table lacks. The definitions of UDO packages are not public."""
     with open(facts, encoding="utf-8") as f:
         graph = json.load(f)["includes"]
     for header, wanted in graph.items():
         have = {os.path.basename(name) for name in table.get(header, [])}
         for name in wanted:
             is_cxx_only = not name.endswith(".h")
-            if not is_cxx_only and os.path.basename(name) not in have:
+            if not is_cxx_only and not name.startswith("Udo/") and os.path.basename(name) not in have:
                 yield header, name
 
 
@@ -67,8 +67,6 @@ def main(argv):
 
     if len(argv) > 2 and os.path.exists(argv[2]):
         for header, name in uncovered(table, argv[2]):
-            if header.startswith("DSP/"):
-                continue  # said below, once
             print(f"includes.tsv lacks {header} -> {name}")
             failed += 1
     else:
