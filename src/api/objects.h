@@ -26,6 +26,7 @@
 #include "api/log.h"
 #include "api/op_package.h"
 #include "backend/backend.h"
+#include "base/fpu_mode.h"
 #include "base/handle.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -314,8 +315,8 @@ void queue_pause(struct run_queue *q);
 void queue_resume(struct run_queue *q);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
 
-/* Every entry point that takes a handle starts with this: pins the object as `var` until the scope ends, or returns the
- * error. */
+/* Every entry point that takes a handle starts with this: pins the object as `var` and sets the floating-point mode of
+ * docs/numerics.md until the scope ends, or returns the error. */
 struct pin {
     const void *handle;
 };
@@ -335,7 +336,8 @@ void pin_end(struct pin *p);
                         handle_type_name(kind), handle_describe((handle), (kind)));                                    \
     }                                                                                                                  \
     CLEANUP(pin_end) struct pin var##_pin = { (handle) };                                                              \
-    (void)var##_pin
+    (void)var##_pin;                                                                                                   \
+    FPU_DEFAULT_MODE(var##_fpu)
 
 /* CLEANUP for a mutex held to the end of the scope. */
 static inline void unlock_end(pthread_mutex_t **m)

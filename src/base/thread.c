@@ -6,6 +6,7 @@
  * may be announced again while the gate is open, by anybody inside: whoever has gone comes back. Who is about to sleep says
  * so first (`sleepers`, `caller_sleeps`) and the kernel checks the word again, so the other side needs a system call only
  * when somebody really sleeps. */
+#include "base/fpu_mode.h"
 #include "base/thread.h"
 
 #include <limits.h>
@@ -147,7 +148,8 @@ enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), 
         sigdelset(&blocked, fault_signals[i]);
 
     pthread_t thread;
-    pthread_sigmask(SIG_SETMASK, &blocked, &before); /* inherited by the new thread */
+    FPU_DEFAULT_MODE(mode);                          /* both are inherited by the new thread */
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int err = pthread_create(&thread, NULL, fn, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     RETURN_IF(err, ST_SYSTEM, "thread \"%s\" could not be started: %s; check the limits on threads and memory",
