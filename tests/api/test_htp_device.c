@@ -116,8 +116,8 @@ static void test_soc_and_arch(void **state)
     made_is(&soc, NULL, 43, 73);
 }
 
-/* Every model of the device lists in LiteRT, ExecuTorch and ONNX Runtime; architecture 0 where none of them, nor the public
- * table of devices, says it. */
+/* Models of the public enum and of the device lists in LiteRT and ExecuTorch; architecture 0 where no public table says
+ * it. */
 static void test_public_lists(void **state)
 {
     (void)state;
