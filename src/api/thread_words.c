@@ -51,8 +51,8 @@ static struct reserve *reserve_take(uintptr_t owner)
         return mine;
 
     for (unsigned i = 0; i < RESERVES; i++) {
-        uintptr_t nobody = 0;
-        if (!atomic_compare_exchange_strong(&reserves[i].owner, &nobody, owner))
+        uintptr_t unowned = 0;
+        if (!atomic_compare_exchange_strong(&reserves[i].owner, &unowned, owner))
             continue;
         atomic_fetch_add(&reserves_taken, 1);
         reserves[i].words = (struct thread_words){ 0 };

@@ -181,11 +181,6 @@ enum status file_write_begin(struct file_write *w, const char *path)
     return st;
 }
 
-const char *file_write_path(const struct file_write *w)
-{
-    return w->temporary ? w->temporary : w->target;
-}
-
 /* ---- taking the place ------------------------------------------------------------------------------------------------- */
 
 static enum status not_written(const struct file_write *w, int error)
@@ -194,7 +189,7 @@ static enum status not_written(const struct file_write *w, int error)
     return status_fail(ST_IO, "cannot write all of \"%s\": %s%s", w->target, strerror(error), former);
 }
 
-/* By name: another library may have made the file anew. Only a former file is worth waiting for the disk. */
+/* Only a former file is worth waiting for the disk. */
 static bool settle(const struct file_write *w)
 {
     if (!w->replaces)

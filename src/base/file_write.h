@@ -42,9 +42,6 @@ enum status file_write_end(struct file_write *w);
 /* Closed and thrown away, unless it has its place already. After the end: nothing. */
 void file_write_abort(struct file_write *w);
 
-/* For programs and libraries that open the file by name themselves, between begin and end. */
-const char *file_write_path(const struct file_write *w);
-
 enum status file_write_all(const char *path, const void *data, size_t size);
 
 /* At the end of an existing file; one that cannot grow that much keeps its former length. */

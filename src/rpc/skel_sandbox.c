@@ -19,7 +19,7 @@ enum rule {
     ANY,
     NOT_EXEC,  /* the third argument has no PROT_EXEC */
     TO_STDERR, /* the first argument is 2: last words of assertions and of the C library */
-    TO_SELF,   /* the first argument is this process: abort() signals itself, nobody else may be signalled */
+    TO_SELF,   /* the first argument is this process: abort() signals its own process; no other process may be signalled */
 };
 
 /* The first ones are those of every run and message. */

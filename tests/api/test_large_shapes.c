@@ -23,7 +23,8 @@ static bool answered(struct op *o)
 
 static bool matmul(uint32_t batch, uint32_t more, uint32_t rows, uint32_t columns, bool turned)
 {
-    const uint32_t r = turned ? 5 : rows, k = turned ? rows : 5;
+    const uint32_t r = turned ? 5 : rows;
+    const uint32_t k = turned ? rows : 5;
     struct op o = { .name = "m", .type = QNN_OP_MAT_MUL, .np = 1, .ni = 2, .no = 1 };
 
     o.p[0] = param_bool(QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN0, turned);
