@@ -246,7 +246,7 @@ enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, u
 void backend_unmap_fd(struct backend_context *c, void *address, uint64_t bytes);
 
 /* The file of this library as it was opened; its folder with a slash at the end, "" when there is none; and a symbol of a
- * library that belongs to it (backend_library.c). */
+ * library that lies in that folder, NULL when there is no such file (backend_library.c). */
 const char *backend_own_path(void);
 void backend_own_folder(char *ret, size_t size);
 enum status backend_open_symbol(const char *name, const char *symbol, void **lib, void **ret);

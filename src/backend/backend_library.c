@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that belong to a backend are beside its own, or where the dynamic linker looks. */
+/* Libraries that belong to a backend lie in its folder; what is not there, the backend library has itself. */
 #include "backend/backend.h"
 
 #include <dlfcn.h>
@@ -19,28 +19,24 @@ void backend_own_folder(char *ret, size_t size)
     snprintf(ret, size, "%.*s", slash ? (int)(slash - path + 1) : 0, path);
 }
 
-static void *open_beside(const char *name)
-{
-    char path[4096];
-    backend_own_folder(path, sizeof path - strlen(name) - 1);
-    if (*path) {
-        strcat(path, name);
-        void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (lib || access(path, F_OK) == 0)
-            return lib; /* what is there must work */
-    }
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-}
-
 enum status backend_open_symbol(const char *name, const char *symbol, void **lib, void **ret)
 {
-    const char *path = backend_own_path(), *slash = strrchr(path, '/');
-    *lib = open_beside(name);
-    RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; put it beside %s or into LD_LIBRARY_PATH", name, dlerror(),
-              slash ? slash + 1 : path);
+    char path[4096];
+    *ret = NULL;
+    backend_own_folder(path, sizeof path - strlen(name) - 1);
+    if (!*path)
+        return ST_OK; /* never the folder that the client happens to be in */
+    strcat(path, name);
+    if (access(path, F_OK) != 0)
+        return ST_OK;
+
+    *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; copy it again, or remove it: it can be done without", path,
+              dlerror());
     *ret = dlsym(*lib, symbol);
     if (*ret)
         return ST_OK;
+
     dlclose(*lib);
     *lib = NULL;
     return status_fail(ST_LOADING, "%s has no symbol %s; it belongs to another SDK", name, symbol);

@@ -169,6 +169,7 @@ struct rpc_link {
 };
 
 extern const struct rpc_link rpc_link_inproc;
+extern const struct rpc_link rpc_link_built_in; /* as that of a stub library, for any arch; opts.skel must be named */
 
 /* Where the skel of an arch is: the folders of ADSP_LIBRARY_PATH, then `folder` (that of the backend library), then
  * ../hexagon-vNN/unsigned of it, for LPAI ../lpai-vN/unsigned. `ret_note` (may be NULL) gets "" or a sentence that is worth
@@ -176,6 +177,10 @@ extern const struct rpc_link rpc_link_inproc;
  * the places. */
 enum { RPC_PATH_MAX = 4096, RPC_NOTE_MAX = 512 };
 enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX]);
+
+/* What runs as a session of the backend library at `own`: a skel as above, in the folder of `own`; otherwise `own` itself,
+ * which has an entry point (skel_entry.c). ST_LOADING: there is neither. */
+enum status rpc_find_program(uint32_t arch, const char *own, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX]);
 
 /* The one symbol of a stub library: its link, or NULL when it does not speak `version`. */
 typedef const struct rpc_link *rpc_stub_fn(uint32_t version);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process of a session: libQnnHtpV73Skel.so and its siblings, libQnnLpaiSkel.so. They are programs with the names that
- * installations have for these files; a stub library starts them with one end of a socket pair at SPAWN_FD. The arch is that
- * of the file's name, so that one file serves all.
+/* The process of a session. It is a skel program (skel_program.c) or the backend library itself (skel_entry.c), started
+ * with one end of a socket pair at SPAWN_FD.
  *
  *   main thread   requests → worker_handle → replies, until the client is gone
  *   qnn-session   runs, from the ring of its lane (runner.c)
@@ -23,24 +22,16 @@
 #include "rpc/rpc.h"
 #include "rpc/rpc_packet.h"
 #include "rpc/rpc_shared.h"
+#include "rpc/skel_main.h"
 #include "rpc/skel_sandbox.h"
 #include "rpc/worker.h"
 
 struct skel {
-    uint32_t arch;
+    int64_t arch; /* SKEL_ANY_ARCH: what the client asks for */
     int client; /* pidfd, -1: none */
     struct worker *worker;
     struct runner *runners[RPC_MAX_LANES];
 };
-
-static uint32_t arch_of(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    unsigned arch = 0;
-    name = name ? name + 1 : path;
-    sscanf(name, "libQnnHtpV%uSkel", &arch);
-    return strncmp(name, "libQnnLpaiSkel", strlen("libQnnLpaiSkel")) == 0 ? RPC_ARCH_LPAI : arch;
-}
 
 /* Keys pressed in the client's terminal and the client's manager mean the client; the session follows it. */
 static void leave_signals_to_the_client(void)
@@ -67,7 +58,9 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int r
     RETURN_IF(h->version != RPC_LINK_VERSION || strcmp(h->build_id, RPC_BUILD_ID) != 0, ST_LOADING,
               "the skel is of build \"%s\" (link %d), the client of build \"%s\" (link %u)", RPC_BUILD_ID, RPC_LINK_VERSION,
               h->build_id, h->version);
-    RETURN_IF(h->arch != k->arch, ST_LOADING, "the skel is for arch %u, the client asks for arch %u", k->arch, h->arch);
+    if (k->arch == SKEL_ANY_ARCH)
+        k->arch = h->arch;
+    RETURN_IF(h->arch != k->arch, ST_LOADING, "the skel is for arch %d, the client asks for arch %u", (int)k->arch, h->arch);
     TRY(shared_map(ring_fd, 0, lanes * sizeof(struct rpc_ring), true, &at));
     TRY(worker_create(h, &k->worker));
     struct rpc_ring *rings = at;
@@ -79,7 +72,7 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int r
 static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st, bool sandboxed)
 {
     struct rpc_reply r = { .magic = RPC_MAGIC, .type = RPC_HELLO, .seq = q->seq, .status = st };
-    r.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = k->arch, .spin_us = sandboxed };
+    r.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = (uint32_t)k->arch, .spin_us = sandboxed };
     strcpy(r.hello.build_id, RPC_BUILD_ID);
     if (st != ST_OK)
         strncpy(r.text, status_text(), sizeof(r.text) - 1);
@@ -136,14 +129,13 @@ static void serve(struct skel *k)
     }
 }
 
-int main(int argc, char **argv)
+int skel_main(int64_t arch, const char *name)
 {
-    struct skel k = { .arch = argc ? arch_of(argv[0]) : 0, .client = -1 };
+    struct skel k = { .arch = arch, .client = -1 };
     int type = 0;
     socklen_t size = sizeof(type);
     if (getsockopt(SPAWN_FD, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-        fprintf(stderr, "%s is the DSP side of a backend library, which starts it; it cannot be used alone.\n",
-                argc ? argv[0] : "skel");
+        fprintf(stderr, "%s can be a session of a backend library, which starts it; it cannot be used alone.\n", name);
         return 2;
     }
     leave_signals_to_the_client();

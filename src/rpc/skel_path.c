@@ -95,3 +95,16 @@ enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_M
     return status_fail(ST_LOADING, "no %s for this machine in: %s%s%s; put it there or name its folder in ADSP_LIBRARY_PATH",
                        s.name, s.tried, s.note[0] ? "; " : "", s.note);
 }
+
+enum status rpc_find_program(uint32_t arch, const char *own, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX])
+{
+    char folder[RPC_PATH_MAX];
+    const char *slash = strrchr(own, '/');
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - own + 1) : 1, slash ? own : ".");
+
+    if (rpc_find_skel(arch, folder, ret, ret_note) == ST_OK)
+        return ST_OK;
+    RETURN_IF(!realpath(own, ret), ST_LOADING, "%s; nor can %s be started itself: it is no longer there",
+              status_text(), own);
+    return ST_OK;
+}

@@ -123,7 +123,7 @@ void htp_votes_events(struct prof *prof, int32_t parent);
 
 enum status htp_check_process(void);                                    /* one copy of the backend only */
 enum status htp_find_link(uint32_t arch, const struct rpc_link **ret);  /* stub of the architecture, or in process */
-enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX]);
+enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX]); /* or libQnnHtp.so itself */
 
 /* The one symbol of libQnnHtpPrepare.so. */
 #define HTP_PREPARE_SYMBOL "openqnn_htp_prepare"
@@ -141,6 +141,7 @@ struct htp_prepare_link {
     const char *(*explain)(void);
     enum status (*prepare)(const struct htp_prepare_args *a, struct ir_graph *g, struct binary_image *ret);
 };
+extern const struct htp_prepare_link openqnn_htp_prepare; /* the same in libQnnHtp.so */
 enum status htp_find_prepare(const struct htp_prepare_link **ret);
 
 /* ---- sessions (htp_session.c) ----------------------------------------------------------------------------------------- */

@@ -166,7 +166,9 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
     a.hvx_threads = !a.cfg.hvx_threads || a.cfg.hvx_threads > c->hvx ? c->hvx : (uint32_t)a.cfg.hvx_threads;
     TRY(htp_find_prepare(&p));
     enum status st = p->prepare(&a, g, ret);
-    return st == ST_OK ? ST_OK : status_fail(st, "%s", p->explain());
+    if (st == ST_OK || p == &openqnn_htp_prepare) /* the built-in one has explained it here */
+        return st;
+    return status_fail(st, "%s", p->explain());
 }
 
 /* ---- profiles --------------------------------------------------------------------------------------------------------- */

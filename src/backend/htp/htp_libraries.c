@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The libraries that belong to the backend, and the rule that there is one set of them in a process.
  *
- *   libQnnHtpPrepare.so, libQnnHtpV<arch>Stub.so   beside libQnnHtp.so, then by name (LD_LIBRARY_PATH)
- *   libQnnHtpV<arch>Skel.so                        along ADSP_LIBRARY_PATH, beside libQnnHtp.so, then where an SDK tree has
- *                                                  it
+ *   libQnnHtpPrepare.so, libQnnHtpV<arch>Stub.so   in the folder of libQnnHtp.so
+ *   libQnnHtpV<arch>Skel.so                        along ADSP_LIBRARY_PATH, in that folder, then where an SDK tree has it
  *
- * Opened once and kept: sessions and compiled graphs hold code of theirs. */
+ * libQnnHtp.so has the same parts itself, for clients that copied it alone. A file that is there must work and be of the
+ * same build. Libraries are opened once and kept: sessions and compiled graphs hold code of theirs. */
 #include "backend/htp/htp_backend.h"
 
 #include <dlfcn.h>
@@ -96,7 +96,7 @@ static enum status open_prepare(void)
     if (prepare_link)
         return ST_OK;
     TRY(backend_open_symbol(name, HTP_PREPARE_SYMBOL, &prepare_lib, &symbol));
-    const struct htp_prepare_link *p = symbol;
+    const struct htp_prepare_link *p = symbol ? symbol : &openqnn_htp_prepare;
     RETURN_IF(p->version != HTP_PREPARE_VERSION, ST_LOADING, "%s has interface version %u; libQnnHtp.so needs %d", name,
               p->version, HTP_PREPARE_VERSION);
     TRY(same_build(name, p->build_id));
@@ -123,7 +123,7 @@ static enum status open_stub(uint32_t arch)
               stub_arch, arch);
     snprintf(name, sizeof name, "libQnnHtpV%uStub.so", arch);
     TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
-    const struct rpc_link *l = ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION);
+    const struct rpc_link *l = symbol ? ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION) : &rpc_link_built_in;
     RETURN_IF(!l, ST_LOADING, "%s does not speak interface version %d of this libQnnHtp.so", name, RPC_LINK_VERSION);
     TRY(same_build(name, l->build_id));
     stub_link = l;
@@ -158,9 +158,8 @@ __attribute__((destructor)) static void close_libraries(void)
 
 enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX])
 {
-    char folder[RPC_PATH_MAX], note[RPC_NOTE_MAX] = "";
-    backend_own_folder(folder, sizeof folder);
-    enum status st = rpc_find_skel(arch, *folder ? folder : ".", path, note);
+    char note[RPC_NOTE_MAX] = "";
+    enum status st = rpc_find_program(arch, backend_own_path(), path, note);
     if (st == ST_OK && *note)
         backend_log(BACKEND_WARN, "%s", note);
     return st;

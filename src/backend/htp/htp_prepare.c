@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnHtpPrepare.so: the compiler for HTP, apart from the backend so that applications which only run prepared models need
- * not ship it. */
+/* The compiler for HTP: libQnnHtpPrepare.so, and the same in libQnnHtp.so for clients that copied it alone. */
 #include "backend/htp/htp_backend.h"
 #include "backend/htp/htp_cost.h"
 #include "prepare/prepare.h"

@@ -26,7 +26,7 @@ static enum status open_stub(void)
     if (stub_link)
         return ST_OK;
     TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
-    const struct rpc_link *l = ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION);
+    const struct rpc_link *l = symbol ? ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION) : &rpc_link_built_in;
     RETURN_IF(!l || strcmp(l->build_id, lpai_build_id) != 0, ST_LOADING,
               "%s is of build %s, libQnnLpai.so of build %s; use libraries of one build", name, l ? l->build_id : "another",
               lpai_build_id);
@@ -42,10 +42,9 @@ static enum status bring_over(const struct rpc_link *link, enum status st)
 
 static enum status start(struct lpai_session *s)
 {
-    char folder[RPC_PATH_MAX], skel[RPC_PATH_MAX], note[RPC_NOTE_MAX] = "";
+    char skel[RPC_PATH_MAX], note[RPC_NOTE_MAX] = "";
     TRY(open_stub());
-    backend_own_folder(folder, sizeof folder);
-    TRY(rpc_find_skel(RPC_ARCH_LPAI, *folder ? folder : ".", skel, note));
+    TRY(rpc_find_program(RPC_ARCH_LPAI, backend_own_path(), skel, note));
     if (*note)
         backend_log(BACKEND_WARN, "%s", note);
     s->link = stub_link;
