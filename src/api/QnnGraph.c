@@ -3,6 +3,7 @@
  * nodes are added in graph_build.c, and what one execution does with its tensors is in graph_execute.c. */
 #include "QNN/QnnGraph.h"
 
+#include "api/counts.h"
 #include "api/graph_build.h"
 #include "api/objects.h"
 #include "base/clock.h"
@@ -135,6 +136,8 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
     uint64_t start = clock_ns();
     if (st == ST_OK)
         st = finalize(g, s ? &s->cancel : NULL);
+    if (st == ST_OK)
+        count(COUNT_FINALIZED);
     context_stage_events(g->context, STAGE_FINALIZE, st == ST_OK ? p : NULL);
     if (p && st == ST_OK)
         prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");
@@ -213,6 +216,14 @@ static enum status run_begin(struct graph_run *r, void *profile, void *signal)
     return st;
 }
 
+/* How an execution ended. One that was paused goes on with the next call. */
+static Qnn_ErrorHandle_t run_error(enum status st)
+{
+    if (st != ST_PAUSED)
+        count(st == ST_OK || st == ST_ENDED_EARLY ? COUNT_EXECUTED : COUNT_FAILED);
+    return api_error(COMP_GRAPH, st);
+}
+
 Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs,
                                    Qnn_Tensor_t *outputs, uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle,
                                    Qnn_SignalHandle_t signalHandle)
@@ -222,7 +233,7 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
     struct run_args a = { inputs, numInputs, outputs, numOutputs };
     enum status st = check_args(g, &a, profileHandle);
     if (st != ST_OK)
-        return api_error(COMP_GRAPH, st);
+        return run_error(st);
     queue_enter(&g->context->queue);
     st = run_begin(g->sync, profileHandle, signalHandle);
     if (st == ST_OK) {
@@ -232,7 +243,7 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
         graph_run_release(g->sync);
     }
     queue_leave(&g->context->queue);
-    return api_error(COMP_GRAPH, st);
+    return run_error(st);
 }
 
 /* An execution in the queue; the graph stays pinned until it has ended. */
@@ -260,7 +271,7 @@ static void async_serve(struct run_job *job)
                          : graph_run_execute(a->run);
     graph_run_release(a->run);
     queue_leave(&g->context->queue);
-    Qnn_NotifyStatus_t result = { .error = api_error(COMP_GRAPH, st) };
+    Qnn_NotifyStatus_t result = { .error = run_error(st) };
     enum callback_kind former = callback_enter(CALLBACK_PINNED);
     if (a->notify)
         a->notify(a->param, result);
@@ -304,7 +315,7 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     if (st == ST_OK)
         st = async_new(g, &args, profileHandle, signalHandle, &a);
     if (st != ST_OK)
-        return api_error(COMP_GRAPH, st);
+        return run_error(st);
     a->job.run = async_serve;
     a->notify = notifyFn;
     a->param = notifyParam;
@@ -317,8 +328,9 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
         async_free(a);
         if (pinned)
             handle_put(graphHandle);
+        return run_error(st);
     }
-    return api_error(COMP_GRAPH, st);
+    return QNN_SUCCESS;
 }
 
 static Qnn_ErrorHandle_t no_environment(Qnn_GraphHandle_t graph, const void *envs, uint32_t n, const char *call)

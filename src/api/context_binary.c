@@ -5,6 +5,7 @@
 
 #include "QNN/QnnContext.h"
 #include "api/context.h"
+#include "api/counts.h"
 #include "base/thread.h"
 
 enum { CONST_ALIGN = 64 };
@@ -139,6 +140,13 @@ static enum status take_bytes(struct api_context *c, const void *data, uint64_t 
     return binary_open(in_place ? data : c->bytes, size, &c->binary);
 }
 
+static enum status load(struct api_graph *g)
+{
+    TRY(graph_load(g, &g->context->binary, g->binary_index));
+    count(COUNT_LOADED);
+    return ST_OK;
+}
+
 static enum status load_graphs(struct api_context *c, const struct backend_cancel *cancel)
 {
     for (uint32_t i = 0; i < c->binary.n_graphs; i++) {
@@ -154,7 +162,7 @@ static enum status load_graphs(struct api_context *c, const struct backend_cance
             continue;
         g->state = GRAPH_DEFERRED;
         if (!c->deferred)
-            TRY(graph_load(g, &c->binary, i));
+            TRY(load(g));
         else if (backend_this->announce)
             TRY(backend_this->announce(c->state, &c->binary.graphs[i]));
     }
@@ -281,7 +289,7 @@ static enum status finish_deferred(struct api_context *c)
               "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
     for (size_t i = 0; i < c->graphs.n; i++) {
         struct api_graph *g = c->graphs.at[i];
-        enum status st = g->state == GRAPH_DEFERRED ? graph_load(g, &c->binary, g->binary_index) : ST_OK;
+        enum status st = g->state == GRAPH_DEFERRED ? load(g) : ST_OK;
         if (st != ST_OK) {
             graph_unload(g); /* it is deferred still, and can be tried again */
             return st;
