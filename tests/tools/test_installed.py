@@ -60,6 +60,8 @@ class Installed(support.ToolTest):
         for name in ["libHtpPrepare.so", "libQnnHtpPrepare.so", "libQnnHtpV75Stub.so", "libQnnSystem.so", "libcdsprpc.so"]:
             ctypes.CDLL(os.path.join(libraries, name))
         root = libraries[:-len(LIBRARIES)]
+        with open(os.path.join(root, "sdk.yaml"), encoding="utf-8") as file:  # ONNX Runtime's build reads the version there
+            self.assertRegex(file.read(), r"(?m)^version: [0-9]+\.[0-9]+\.[0-9]+$")
         for skel in ["lib/hexagon-v75/unsigned/libQnnHtpV75Skel.so", "lib/lpai-v6/unsigned/libQnnLpaiSkel.so"]:
             self.assertTrue(os.path.exists(os.path.join(root, skel)), skel)
 
