@@ -11,7 +11,7 @@ prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
 sanitized_suites := unit api kernels passes rpc threads clients
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check bench install asan ubsan tsan fuzz format clean
+.PHONY: help setup build demo check bench install suite asan ubsan tsan fuzz format clean
 
 help:
 	@echo 'openqnn $(shell scripts/version)'
@@ -21,6 +21,7 @@ help:
 	@echo '  make bench                speed of kernels, networks, calls and sessions (docs/bench.md); PARTS="kernels models" for some of it'
 	@echo '  make build                libraries and tools, in $(BUILD)/'
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
+	@echo '  make suite CLIENT=ggml-qnn SUITE_SRC=DIR  tests of a client, built from its source (docs/clients.md)'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
 	@echo '  make fuzz                 every fuzz target on FUZZ_RUNS=$(FUZZ_RUNS) inputs, from a new seed each time'
 	@echo '  make format [BASE=REV]     clang-format on what was changed since then, or since the last commit'
@@ -47,6 +48,12 @@ install: build
 	@meson configure $(BUILD) -Dprefix=$(prefix)
 	@meson install -C $(BUILD) --quiet
 	@echo 'installed in $(DESTDIR)$(prefix); use it with: . $(DESTDIR)$(prefix)/bin/envsetup.sh'
+
+# A tree of its own, so that what is tested is what was built last. SUITE_ARGS: options of scripts/suites/run.
+suite:
+	@test -n '$(CLIENT)' || { echo 'CLIENT is not given: one of' $$(cd scripts/suites && ls client_*.py | sed 's/client_//; s/.py//; s/_/-/g'); exit 2; }
+	@$(MAKE) --no-print-directory install PREFIX=$(CURDIR)/build-suites/sdk
+	@SUITE_SRC='$(SUITE_SRC)' scripts/suites/run $(CLIENT) --sdk build-suites/sdk $(SUITE_ARGS)
 
 asan: setup
 	@scripts/sanitize.sh address build-asan asan $(sanitized_suites)
