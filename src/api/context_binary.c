@@ -140,9 +140,23 @@ static enum status take_bytes(struct api_context *c, const void *data, uint64_t 
     return binary_open(in_place ? data : c->bytes, size, &c->binary);
 }
 
-static enum status load(struct api_graph *g)
+/* Weights are looked at before they are used: a damaged file would compute wrong numbers and say nothing. What graphs share
+ * is looked at once. */
+static enum status load_graph(struct api_context *c, struct api_graph *g)
 {
-    TRY(graph_load(g, &g->context->binary, g->binary_index));
+    const struct binary_graph *all = c->binary.graphs;
+    bool verified = false;
+
+    for (size_t i = 0; i < c->graphs.n && !verified; i++) {
+        const struct api_graph *other = c->graphs.at[i];
+        bool ready = other != g && other->binary == &c->binary && other->state == GRAPH_LOADED;
+
+        verified = ready && all[other->binary_index].constants == all[g->binary_index].constants;
+    }
+    if (!verified)
+        TRY(binary_verify_graph(&c->binary, g->binary_index));
+
+    TRY(graph_load(g, &c->binary, g->binary_index));
     count(COUNT_LOADED);
     return ST_OK;
 }
@@ -162,7 +176,7 @@ static enum status load_graphs(struct api_context *c, const struct backend_cance
             continue;
         g->state = GRAPH_DEFERRED;
         if (!c->deferred)
-            TRY(load(g));
+            TRY(load_graph(c, g));
         else if (backend_this->announce)
             TRY(backend_this->announce(c->state, &c->binary.graphs[i]));
     }
@@ -289,7 +303,7 @@ static enum status finish_deferred(struct api_context *c)
               "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
     for (size_t i = 0; i < c->graphs.n; i++) {
         struct api_graph *g = c->graphs.at[i];
-        enum status st = g->state == GRAPH_DEFERRED ? load(g) : ST_OK;
+        enum status st = g->state == GRAPH_DEFERRED ? load_graph(c, g) : ST_OK;
         if (st != ST_OK) {
             graph_unload(g); /* it is deferred still, and can be tried again */
             return st;

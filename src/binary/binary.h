@@ -7,7 +7,8 @@
  * A file holds one or more graphs. Everything about a graph sits in sections tagged with the graph's index; constant
  * sections are numbered on their own, so that graphs can share them. binary_open checks every offset, index, count and enum
  * once; after it everything is trusted and used in place. Checksums of metadata are verified at open, those of constants
- * only by binary_verify_constants, so that opening costs time in proportion to metadata, not to weights. */
+ * only by the binary_verify functions, so that opening costs time in proportion to metadata: who executes a graph verifies
+ * what it uses first. */
 #ifndef BINARY_BINARY_H
 #define BINARY_BINARY_H
 
@@ -227,7 +228,9 @@ struct binary {
  * the buffer. */
 enum status binary_open(const void *data, size_t size, struct binary *ret);
 void binary_close(struct binary *b);
-enum status binary_verify_constants(const struct binary *b); /* checksums of constant sections */
+/* Checksums of constant sections: of all of them, or of the one that a graph uses. */
+enum status binary_verify_constants(const struct binary *b);
+enum status binary_verify_graph(const struct binary *b, uint32_t graph);
 
 /* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces and states in
  * and out; a view over its own memory moves nothing. */

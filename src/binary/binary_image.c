@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Putting sections into one file: offsets, checksums, header. Shared by the writer and by merging. */
 #include <string.h>
-#include <zlib.h>
 
 #include "base/mem.h"
 #include "binary/binary_format.h"
@@ -93,11 +92,11 @@ void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, u
         const struct bin_piece *piece = &p->at[i];
         struct bin_section s = { piece->kind, piece->index, piece->offset, piece->size, piece->crc, piece->link };
         if (!piece->has_crc)
-            s.crc = (uint32_t)crc32_z(0, data + piece->offset, piece->size);
+            s.crc = bin_crc(data + piece->offset, piece->size);
         memcpy(data + sizeof(h) + i * sizeof(s), &s, sizeof(s));
     }
     memcpy(data, &h, sizeof(h));
-    h.crc = (uint32_t)crc32_z(0, data, sizeof(h) + p->n * sizeof(struct bin_section));
+    h.crc = bin_crc(data, sizeof(h) + p->n * sizeof(struct bin_section));
     memcpy(data, &h, sizeof(h));
 }
 

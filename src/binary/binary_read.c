@@ -3,7 +3,6 @@
  * the file, and after it nobody checks an index again. */
 #include <inttypes.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/mem.h"
 #include "binary/binary_format.h"
@@ -231,17 +230,43 @@ enum status binary_open(const void *data, size_t size, struct binary *ret)
     return ST_OK;
 }
 
-enum status binary_verify_constants(const struct binary *b)
+static enum status verify_section(const uint8_t *data, const struct bin_section *s)
 {
-    struct bin_header h;
-    memcpy(&h, b->map, sizeof(h));
+    uint32_t crc = bin_crc(data + s->offset, s->size);
+
+    RETURN_IF(crc != s->crc, ST_BAD_BINARY,
+              "context binary: constant section %u is damaged: checksum %08x, expected %08x; copy the file again or "
+              "prepare the model again",
+              s->index, crc, s->crc);
+    return ST_OK;
+}
+
+/* One constant section, by where it lies; NULL: all of them. */
+static enum status verify(const struct binary *b, const uint8_t *only)
+{
     const uint8_t *data = b->map;
+    struct bin_header h;
+    memcpy(&h, data, sizeof(h));
+
     for (uint32_t i = 0; i < h.n_sections; i++) {
         struct bin_section s;
         memcpy(&s, data + sizeof(h) + (size_t)i * sizeof(s), sizeof(s));
-        uint32_t crc = s.kind == SEC_CONSTANTS ? (uint32_t)crc32_z(0, data + s.offset, s.size) : s.crc;
-        RETURN_IF(crc != s.crc, ST_BAD_BINARY,
-                  "context binary: constant section %u is damaged: checksum %08x, expected %08x", s.index, crc, s.crc);
+
+        bool wanted = s.kind == SEC_CONSTANTS && (!only || only == data + s.offset);
+        if (wanted)
+            TRY(verify_section(data, &s));
     }
     return ST_OK;
+}
+
+enum status binary_verify_constants(const struct binary *b)
+{
+    return verify(b, NULL);
+}
+
+enum status binary_verify_graph(const struct binary *b, uint32_t graph)
+{
+    const struct binary_graph *g = &b->graphs[graph];
+
+    return g->constant_bytes ? verify(b, g->constants) : ST_OK;
 }

@@ -59,7 +59,7 @@ static enum status check_section(const struct bin_file *f, uint32_t i)
               i, name, s->size, bin_record_size(s->kind));
     if (s->kind == SEC_CONSTANTS)
         return ST_OK;
-    uint32_t crc = (uint32_t)crc32_z(0, f->data + s->offset, s->size);
+    uint32_t crc = bin_crc(f->data + s->offset, s->size);
     RETURN_IF(crc != s->crc, ST_BAD_BINARY, "context binary: section %u (%s) is damaged: checksum %08x, expected %08x", i,
               name, crc, s->crc);
     return ST_OK;

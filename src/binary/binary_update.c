@@ -80,7 +80,7 @@ enum status binary_list_constants(const struct binary_graph *g, struct binary_co
         const struct binary_tensor *t = &g->tensors[i];
         const uint8_t *data = g->constants + t->offset;
         if (t->place == PLACE_CONST && t->bytes >= LEAST_HOLE)
-            at[n++] = (struct binary_constant){ t->bytes, data, (uint32_t)crc32_z(0, data, t->bytes) };
+            at[n++] = (struct binary_constant){ t->bytes, data, bin_crc(data, t->bytes) };
     }
     qsort(at, n, sizeof(*at), by_contents);
     *ret = (struct binary_constants){ .at = at, .n = keep_clear(at, n), .bytes = g->constant_bytes };
@@ -128,7 +128,7 @@ static enum status list_holes(const struct binary *b, const struct binary_consta
         struct update_hole h = at[i];
         if (h.offset < end || h.bytes > base->bytes - sum) /* another tensor has it already */
             continue;
-        h.crc = (uint32_t)crc32_z(0, (const uint8_t *)b->map + h.offset, h.bytes);
+        h.crc = bin_crc((const uint8_t *)b->map + h.offset, h.bytes);
         if (!find(base, h.bytes, h.crc))
             continue;
         end = h.offset + h.bytes;
@@ -210,7 +210,7 @@ static enum status build(const struct writer *w, struct binary_image *ret)
     memcpy(file + sizeof(h), w->at, w->n * sizeof(*w->at));
     for (uint32_t i = 0; i < w->n; i++)
         fill_part(w, i, file);
-    h.crc = (uint32_t)crc32_z(0, file, w->size);
+    h.crc = bin_crc(file, w->size);
     memcpy(file, &h, sizeof(h));
     *ret = (struct binary_image){ file, w->size };
     return ST_OK;

@@ -409,18 +409,8 @@ static void test_truncated(void **state)
           q.contextCreateFromBinary(env.backend, NULL, NULL, saved.data, saved.size, NULL, NULL));
 }
 
-static void run_damaged(Qnn_ContextHandle_t c, bool validated)
-{
-    struct net n = affine;
-    float z[AFFINE_N];
-    if (validated)
-        same_bits(c); /* the damage is where nobody looks */
-    else if (q.graphRetrieve(c, "affine", &n.graph) == QNN_SUCCESS)
-        net_run(&n, affine_in, z, AFFINE_N, AFFINE_N);
-}
-
-/* validateBinary looks at every byte that matters. createFromBinary may leave the constants to the moment they are used, but
- * whatever it accepts must run. */
+/* validateBinary looks at every byte that matters, and so does createFromBinary: whatever it accepts computes the bits that
+ * were saved. */
 static void test_corrupted(void **state)
 {
     (void)state;
@@ -433,19 +423,58 @@ static void test_corrupted(void **state)
         uint32_t code = CODE(q.contextCreateFromBinary(env.backend, NULL, NULL, bytes, saved.size, &c, NULL));
         if (code == QNN_SUCCESS) {
             accepted++;
-            run_damaged(c, q.contextValidateBinary(env.backend, NULL, NULL, bytes, saved.size) == QNN_SUCCESS);
+            OK(q.contextValidateBinary(env.backend, NULL, NULL, bytes, saved.size));
+            same_bits(c); /* the damage is where nothing is read */
             OK(q.contextFree(c, NULL));
         } else if (!documented(code)) {
             fail_msg("the binary with byte %llu changed gives %u: %s", (unsigned long long)at, code, explain(code));
         }
     }
     free(bytes);
-    print_message("%u of %u damaged binaries were accepted (padding and constants)\n", accepted, flips);
+    print_message("%u of %u damaged binaries were accepted (padding)\n", accepted, flips);
     char garbage[256];
     memset(garbage, 0x5A, sizeof garbage);
     Qnn_ContextHandle_t c;
     FAILS(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY,
           q.contextCreateFromBinary(env.backend, NULL, NULL, garbage, sizeof garbage, &c, NULL));
+}
+
+/* Where the bytes of the convolution's bias are: they are in no other section. */
+static char *find_constant(char *bytes, uint64_t size)
+{
+    char *found = memmem(bytes, size, conv_bias, sizeof conv_bias);
+    assert_non_null(found);
+    return found;
+}
+
+/* Changed weights are noticed before they are used, however the graph is loaded; a graph that is not loaded is not read. */
+static void test_damaged_weights(void **state)
+{
+    (void)state;
+    static const char *const only_affine[] = { "affine", NULL };
+    QnnContext_Config_t keep = { .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = 1 };
+    QnnContext_Config_t late = { .option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT, .isGraphInitDeferred = 1 };
+    QnnContext_Config_t some = { .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = (const char *const *)only_affine };
+    const QnnContext_Config_t *in_place[] = { &keep, NULL }, *deferred[] = { &late, NULL }, *enabled[] = { &some, NULL };
+    Qnn_ContextHandle_t c = NULL;
+
+    find_constant(saved.data, saved.size)[0] ^= 1;
+    FAILS_SAYING(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "damaged",
+                 q.contextCreateFromBinary(env.backend, NULL, NULL, saved.data, saved.size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "damaged",
+                 q.contextCreateFromBinary(env.backend, NULL, in_place, saved.data, saved.size, &c, NULL));
+
+    OK(q.contextCreateFromBinary(env.backend, NULL, deferred, saved.data, saved.size, &c, NULL));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "damaged", q.contextFinalize(c, NULL));
+    OK(q.contextFree(c, NULL));
+
+    struct net n = affine;
+    float z[AFFINE_N];
+    OK(q.contextCreateFromBinary(env.backend, NULL, enabled, saved.data, saved.size, &c, NULL));
+    OK(q.graphRetrieve(c, "affine", &n.graph));
+    OK(net_run(&n, affine_in, z, AFFINE_N, AFFINE_N));
+    assert_memory_equal(z, affine_out, sizeof z);
+    OK(q.contextFree(c, NULL));
 }
 
 /* ---- the same binary in two contexts ---------------------------------------------------------------------------------- */
@@ -482,6 +511,7 @@ int main(void)
         CASE(test_context_tensor),
         CASE(test_truncated),
         CASE(test_corrupted),
+        CASE(test_damaged_weights),
         CASE(test_loads_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

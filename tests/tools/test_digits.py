@@ -6,11 +6,14 @@ import csv
 import json
 import os
 import re
+import struct
 import tarfile
 
 import numpy as np
 import support
 import train
+
+CONSTANTS = 11  # a kind of section (docs/binary-format.md)
 
 
 def load_parameters():
@@ -82,6 +85,21 @@ class Digits(support.ToolTest):
             for i in range(5):
                 self.assertEqual(self.read(name, "Result_%d" % i, "probabilities.raw"), self.read("direct", "Result_%d" % i, "probabilities.raw"))
         self.assertIn("accepts", self.net_run("--retrieve_context", "b/digits.bin", "--validate_binary"))
+
+    def test_damaged_weights_are_refused(self):
+        """By every program that reads the file, before anything is computed with them."""
+        self.make_list()
+        self.succeeds("qnn-context-binary-generator", "--backend", self.backend, "--model", self.library, "--binary_file", "digits", "--output_dir", ".")
+        good = bytearray(self.read("digits.bin"))
+        sections = [struct.unpack_from("<IIQQII", good, 128 + 32 * i) for i in range(struct.unpack_from("<I", good, 16)[0])]
+        kind, _, offset, size, _, _ = next(s for s in sections if s[0] == CONSTANTS)
+        good[offset + size // 2] ^= 0x10
+        self.write("bad.bin", bytes(good))
+        for extra in [], ["--use_mmap"]:
+            self.fails("qnn-net-run", "--backend", self.backend, "--retrieve_context", "bad.bin", "--input_list", "list.txt", "--output_dir", "out",
+                       *extra, says=["bad.bin", "constant section", "damaged"])
+        self.assertFalse(os.path.exists(self.path("out", "Result_0")))
+        self.fails("qnn-context-binary-utility", "--context_binary", "bad.bin", says=["bad.bin", "damaged"])
 
     def test_binary_is_the_same_for_any_number_of_threads(self):
         self.addCleanup(os.environ.pop, "OPENQNN_THREADS", None)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "binary/binary.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_log.h"
@@ -21,7 +22,7 @@ static const char *const versions[] = { "1", "3", NULL };
 
 #define AT(member) offsetof(struct utility, member)
 static const struct tool_option options[] = {
-    { "context_binary", OPT_STRING, AT(binary), .argument = "FILE", .help = "The context binary.", .required = true },
+    { "context_binary", OPT_STRING, AT(binary), .argument = "FILE", .help = "The context binary. One whose checksums are wrong is refused.", .required = true },
     { "json_file", OPT_STRING, AT(json), .argument = "FILE",
       .help = "Write the description as JSON. Sizes are in bytes, except vtcmSize, which is in megabytes." },
     { "json_version", OPT_CHOICE, AT(version), .choices = versions,
@@ -51,6 +52,18 @@ static const struct tool_program program = {
         "  qnn-context-binary-utility --context_binary out/model.bin --memory_map html --memory_map_file memory.html\n",
 };
 
+/* The description has nothing of the weights, but who asks what is in a file wants to know when it is damaged. */
+static enum status check_weights(const struct utility *o, const struct tool_file *f)
+{
+    struct binary b;
+    if (binary_open(f->data, f->size, &b) != ST_OK)
+        return ST_OK; /* libQnnSystem.so says what is wrong, in its own words */
+
+    enum status st = binary_verify_constants(&b);
+    binary_close(&b);
+    return st == ST_OK ? ST_OK : status_prefix(st, "\"%s\"", o->binary);
+}
+
 static enum status describe(const struct utility *o, struct library_system *sys, const struct tool_file *f)
 {
     QnnSystemContext_Handle_t reader = NULL;
@@ -66,6 +79,8 @@ static enum status describe(const struct utility *o, struct library_system *sys,
         st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary%s%s", o->binary, f->size,
                           kind ? "; it is " : "", kind ? kind : "");
     }
+    if (st == ST_OK)
+        st = check_weights(o, f);
     if (st == ST_OK && o->json)
         st = report_json(info, o->version ? 3 : 1, o->json);
     if (st == ST_OK && (o->summary || (!o->json && !o->map)))

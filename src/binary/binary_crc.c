@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checksum of the format, fast enough to look at all weights when a file is loaded: the crc32 of zlib, computed with
+ * carry-less multiplication where the CPU has it.
+ *
+ * A message is a polynomial, and its checksum the remainder of a division. Four running blocks of 16 bytes are multiplied
+ * by the power of x that moves them 64 bytes on, and added to the data there: the remainder stays the same. What is left of
+ * the message, 16 bytes and an end, goes through zlib. */
+#include <zlib.h>
+
+#include "binary/binary_format.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+enum { FOLD_LANES = 4, FOLD_BYTES = 16, FOLD_STEP = FOLD_LANES * FOLD_BYTES };
+
+/* Remainders of powers of x, bits in reverse as everywhere in this checksum. Low word: the exponent is the distance in bits
+ * plus 32; high word: the distance minus 32. */
+#define FOLD_512 _mm_set_epi64x(0x1c6e41596, 0x154442bd4)
+#define FOLD_128 _mm_set_epi64x(0x0ccaa009e, 0x1751997d0)
+
+__attribute__((target("pclmul,sse4.1"))) static inline __m128i fold(__m128i block, __m128i powers, __m128i data)
+{
+    __m128i low = _mm_clmulepi64_si128(block, powers, 0x00);
+    __m128i high = _mm_clmulepi64_si128(block, powers, 0x11);
+
+    return _mm_xor_si128(_mm_xor_si128(low, high), data);
+}
+
+static inline __m128i load(const uint8_t *at)
+{
+    return _mm_loadu_si128((const __m128i *)at);
+}
+
+/* At least FOLD_STEP bytes; returns how many are covered by `state`, which has the same remainder. */
+__attribute__((target("pclmul,sse4.1"))) static uint64_t fold_all(const uint8_t *data, uint64_t size,
+                                                                  uint8_t state[FOLD_BYTES])
+{
+    __m128i lane[FOLD_LANES];
+    for (int k = 0; k < FOLD_LANES; k++)
+        lane[k] = load(data + k * FOLD_BYTES);
+    lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128(-1)); /* the checksum of nothing */
+
+    uint64_t done = FOLD_STEP;
+    for (; size - done >= FOLD_STEP; done += FOLD_STEP)
+        for (int k = 0; k < FOLD_LANES; k++)
+            lane[k] = fold(lane[k], FOLD_512, load(data + done + k * FOLD_BYTES));
+
+    __m128i one = lane[0];
+    for (int k = 1; k < FOLD_LANES; k++)
+        one = fold(one, FOLD_128, lane[k]);
+
+    _mm_storeu_si128((__m128i *)state, one);
+    return done;
+}
+
+uint32_t bin_crc(const uint8_t *data, uint64_t size)
+{
+    if (size < FOLD_STEP || !__builtin_cpu_supports("pclmul"))
+        return (uint32_t)crc32_z(0, data, size);
+
+    uint8_t state[FOLD_BYTES];
+    uint64_t done = fold_all(data, size, state);
+    uLong crc = crc32_z(UINT32_MAX, state, sizeof state); /* `state` has the beginning in it */
+
+    return (uint32_t)crc32_z(crc, data + done, size - done);
+}
+
+#else
+
+uint32_t bin_crc(const uint8_t *data, uint64_t size)
+{
+    return (uint32_t)crc32_z(0, data, size);
+}
+
+#endif
