@@ -129,6 +129,8 @@ static enum status check_enabled(const struct api_context *c)
 static enum status take_bytes(struct api_context *c, const void *data, uint64_t size)
 {
     bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;
+    if (c->cfg.persistent_binary && backend_this->check_in_place)
+        TRY(backend_this->check_in_place(&c->cfg, data));
     if (!in_place) {
         if (backend_this->bytes_alloc)
             TRY(backend_this->bytes_alloc(size, &c->bytes));

@@ -99,6 +99,8 @@ struct backend_run {
 /* The backends, as columns of capabilities.def. */
 enum { COLUMN_CPU = 1, COLUMN_HTP = 2, COLUMN_LPAI = 4, COLUMN_GPU = 8, COLUMN_ALL = 15 /* that execute */, COLUMN_IR = 16 };
 
+enum backend_direct { DIRECT_NONE, DIRECT_REGISTERED, DIRECT_ALL };
+
 /* Limits of memory and types that api/ checks on the backend's behalf. */
 struct backend_limits {
     uint32_t max_async_depth; /* largest ASYNC_EXECUTION_QUEUE_DEPTH */
@@ -162,6 +164,8 @@ struct backend {
 
     /* Whether a binary may be used by contexts of this configuration, beyond being of this backend. NULL: yes. */
     enum status (*check_target)(const struct backend_context_cfg *cfg, const struct binary_target *t);
+    /* Where the client's binary lies, which is to be used in place. NULL: elsewhere it is copied. */
+    enum status (*check_in_place)(const struct backend_context_cfg *cfg, const void *binary);
 
     /* Contexts: made once per QnnContext. */
     enum status (*open)(const struct backend_context_cfg *cfg, struct backend_context **ret);
@@ -206,6 +210,10 @@ struct backend {
     /* For backends that run elsewhere: used instead of mem_map and mem_unmap. */
     enum status (*mem_register)(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
     void (*mem_release)(struct backend_mem *m);
+    /* What of the client's memory is computed in directly, so that api/ looks whether tensors of an execution overlap. The
+     * other backends copy, or look themselves. */
+    enum backend_direct direct;
+    void *(*mem_address)(const struct backend_mem *m); /* in this process, NULL: it is not mapped here; with mem_register */
 
     /* What a profile level of the backend's own comes to: 1 (basic), 2 (detailed), 0: unknown. NULL: there are none. */
     uint32_t (*profile_level)(uint32_t level);

@@ -7,10 +7,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define SCRATCH QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM
 #define PERSISTENT QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM
 #define BAD QNN_GRAPH_ERROR_INVALID_ARGUMENT
+enum { PAGE = 4096 };
 enum { TCM_BYTES = 2035712, TCM_BUFFERS = 32, MORE = 4096 };
 
 static _Alignas(64) uint8_t x[KIT_IN], y[128];
@@ -66,6 +68,51 @@ static Qnn_ErrorHandle_t give(const struct adsp *a, QnnLpaiMem_MemType_t type, u
 {
     QnnLpaiGraph_Mem_t m = { type, size, a->memory };
     return kit_config(a->net.graph, SCRATCH, &m);
+}
+
+/* The ADSP uses the client's binary in place. One that is taken away is an error, not a signal. */
+static void test_binary_in_place(void **state)
+{
+    (void)state;
+    struct adsp a = adsp_open(QNN_LPAI_MEM_TYPE_DDR, NULL);
+    size_t bytes = (a.b.size + 2 * PAGE - 1) / PAGE * PAGE;
+    uint8_t *own = a.b.data;
+    uint8_t want[KIT_OUT];
+    kit_expected(8, 11, want);
+    kit_fill(x, KIT_IN, 11);
+
+    for (int finalized = 0; finalized < 2; finalized++) {
+        uint8_t *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(pages != MAP_FAILED);
+        OK(q.contextFree(a.context, NULL));
+
+        memcpy(pages + 1, own, a.b.size);
+        a.b.data = pages + 1;
+        FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "multiple of 64", adsp_context(&a, QNN_LPAI_MEM_TYPE_DDR, NULL));
+
+        memcpy(pages, own, a.b.size);
+        a.b.data = pages;
+        OK(adsp_context(&a, QNN_LPAI_MEM_TYPE_DDR, NULL));
+        OK(q.graphRetrieve(a.context, "net", &a.net.graph));
+        OK(give(&a, QNN_LPAI_MEM_TYPE_DDR, a.scratch));
+        if (finalized) {
+            OK(q.graphFinalize(a.net.graph, NULL, NULL));
+            OK(kit_run(&a.net, x, y));
+            assert_memory_equal(y, want, KIT_OUT);
+        }
+
+        /* A page without rights takes its place, so that nobody else is given these addresses. */
+        assert_true(mmap(pages, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == pages);
+        if (finalized)
+            FAILS_SAYING(BAD, "context binary", kit_run(&a.net, x, y));
+        else
+            FAILS_SAYING(BAD, "context binary", q.graphFinalize(a.net.graph, NULL, NULL));
+        munmap(pages, bytes);
+        if (finalized)
+            FAILS_SAYING(BAD, "context binary", kit_run(&a.net, x, y));
+    }
+    a.b.data = own;
+    adsp_close(&a);
 }
 
 /* ---- TCM and island --------------------------------------------------------------------------------------------------- */
@@ -397,6 +444,7 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_binary_in_place),
         cmocka_unit_test(test_tcm_pools),     cmocka_unit_test(test_tcm_full), cmocka_unit_test(test_tcm_buffers),
         cmocka_unit_test(test_tcm_elsewhere), cmocka_unit_test(test_island),   cmocka_unit_test(test_pause),
         cmocka_unit_test(test_pause_refused), cmocka_unit_test(test_budget),

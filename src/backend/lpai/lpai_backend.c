@@ -18,6 +18,7 @@ static const struct backend backend_lpai = {
     .loaded_config = lpai_loaded_config,
     .graph_property = lpai_graph_property,
     .check_target = lpai_check_target,
+    .check_in_place = lpai_check_in_place,
     .open = lpai_open,
     .close = lpai_close,
     .check_context = lpai_check_context,

@@ -97,6 +97,7 @@ struct backend_context {
     struct backend_cfg cfg;
     bool model_tcm;
     bool compiles;                       /* graphs are built here, so a binary has only one of them */
+    bool in_place;                       /* the client keeps its binary */
     bool island;                         /* all graphs */
     char *island_graphs[LPAI_ISLAND_MAX]; /* or these; ends with NULL unless full */
     const struct binary *tcm_binary;     /* the last model that was counted */
@@ -172,6 +173,7 @@ bool lpai_is_island(const struct backend_graph *g);
 enum status lpai_claim_pools(struct backend_graph *g, const struct lpai_settings *s);
 void lpai_claim_drop(struct backend_graph *g);
 /* Refuses when a running graph has the same scratch, or memory is gone. */
+enum status lpai_check_binary(const struct backend_graph *g); /* used in place: it is still there */
 enum status lpai_run_enter(struct backend_graph *g);
 void lpai_run_leave(struct backend_graph *g);
 bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
@@ -228,6 +230,7 @@ void lpai_remote_free(struct backend_graph *g);
 /* lpai_run.c */
 void lpai_pause(struct backend_graph *g, bool pause);
 enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
+enum status lpai_check_in_place(const struct backend_context_cfg *cfg, const void *binary);
 enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void lpai_close(struct backend_context *c);
 enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,

@@ -275,8 +275,22 @@ static enum status check_still_there(const struct backend_graph *g, enum lpai_po
     return ST_OK;
 }
 
+enum status lpai_check_binary(const struct backend_graph *g)
+{
+    const struct binary *b = g->binary;
+    if (!g->context->in_place)
+        return ST_OK;
+
+    RETURN_IF(!lpai_mapped(b->map, b->size) || !lpai_ends_usable(b->map, b->size, false), ST_INVALID_ARG,
+              "graph \"%s\": its context binary at %p (%llu bytes) is not there any more; with the option PERSISTENT_BINARY "
+              "it must stay, and stay readable, until QnnContext_free",
+              g->g->info.name, b->map, (unsigned long long)b->size);
+    return ST_OK;
+}
+
 enum status lpai_run_enter(struct backend_graph *g)
 {
+    TRY(lpai_check_binary(g));
     for (int k = 0; k < POOL_COUNT; k++)
         TRY(check_still_there(g, (enum lpai_pool)k));
     pthread_mutex_lock(&claims_lock);

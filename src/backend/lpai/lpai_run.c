@@ -41,6 +41,17 @@ enum status lpai_check_target(const struct backend_context_cfg *cfg, const struc
     return ST_OK;
 }
 
+enum status lpai_check_in_place(const struct backend_context_cfg *cfg, const void *binary)
+{
+    bool adsp = cfg->backend.given && cfg->backend.target == LPAI_ADSP;
+
+    RETURN_IF(adsp && (uintptr_t)binary % LPAI_ALIGN, ST_INVALID_CONFIG,
+              "the binary starts at %p; the ADSP uses it in place, so its address must be a multiple of %d (backend "
+              "property ALIGNMENT_REQ)",
+              binary, LPAI_ALIGN);
+    return ST_OK;
+}
+
 static enum status copy_islands(struct backend_context *c, const struct backend_context_cfg *cfg)
 {
     for (uint64_t i = 0; i < cfg->own[LPAI_OWN_ISLAND_GRAPHS]; i++) {
@@ -60,6 +71,7 @@ enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_cont
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     pthread_mutex_init(&c->lock, NULL);
     c->cfg = cfg->backend;
+    c->in_place = cfg->persistent_binary;
     c->model_tcm = cfg->own[LPAI_OWN_MODEL_TCM];
     c->island = cfg->own[LPAI_OWN_ISLAND];
     enum status st = copy_islands(c, cfg);
@@ -278,6 +290,7 @@ static enum status attach(struct backend_graph *g)
 
 static enum status attach_pools(struct backend_graph *g, const struct lpai_settings *s)
 {
+    TRY(lpai_check_binary(g));
     TRY(lpai_pools_complete(g, s));
     TRY(lpai_pools_check(g, s));
     TRY(lpai_claim_pools(g, s));
