@@ -454,7 +454,7 @@ static void test_damaged_weights(void **state)
     static const char *const only_affine[] = { "affine", NULL };
     QnnContext_Config_t keep = { .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = 1 };
     QnnContext_Config_t late = { .option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT, .isGraphInitDeferred = 1 };
-    QnnContext_Config_t some = { .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = (const char *const *)only_affine };
+    QnnContext_Config_t some = { .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = only_affine };
     const QnnContext_Config_t *in_place[] = { &keep, NULL }, *deferred[] = { &late, NULL }, *enabled[] = { &some, NULL };
     Qnn_ContextHandle_t c = NULL;
 

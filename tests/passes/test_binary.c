@@ -10,7 +10,6 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "binary/binary_format.h"
 #include "handmade.h"
 
 static struct handmade made;
@@ -258,20 +257,6 @@ static void test_damaged_constants(void **state)
     assert_int_equal(binary_open(im.data, im.size, &b), ST_OK);
     assert_int_equal(binary_verify_constants(&b), ST_BAD_BINARY);
     finish(&im, &b);
-}
-
-/* The checksum is that of zlib, whatever instructions compute it. */
-static void test_checksum(void **state)
-{
-    (void)state;
-    enum { MOST = 700, STARTS = 16 };
-    uint8_t bytes[MOST + STARTS];
-    for (uint32_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(i * 2654435761u >> 21);
-
-    for (uint32_t start = 0; start < STARTS; start++)
-        for (uint32_t n = 0; n <= MOST; n++)
-            assert_int_equal(bin_crc(bytes + start, n), crc32_z(0, bytes + start, n));
 }
 
 static void test_foreign(void **state)
@@ -795,7 +780,6 @@ int main(void)
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_damaged_constants),
-        cmocka_unit_test(test_checksum),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_unknown_section),

@@ -22,7 +22,8 @@ static const char *const versions[] = { "1", "3", NULL };
 
 #define AT(member) offsetof(struct utility, member)
 static const struct tool_option options[] = {
-    { "context_binary", OPT_STRING, AT(binary), .argument = "FILE", .help = "The context binary. One whose checksums are wrong is refused.", .required = true },
+    { "context_binary", OPT_STRING, AT(binary), .argument = "FILE",
+      .help = "The context binary. One whose checksums are wrong is refused.", .required = true },
     { "json_file", OPT_STRING, AT(json), .argument = "FILE",
       .help = "Write the description as JSON. Sizes are in bytes, except vtcmSize, which is in megabytes." },
     { "json_version", OPT_CHOICE, AT(version), .choices = versions,
