@@ -2,10 +2,12 @@
 /* QnnMem.h: client memory behind file descriptors, mapped once and used in place. */
 #include "QNN/QnnMem.h"
 
+#include <sys/stat.h>
+
 #include "api/objects.h"
 #include "api/translate.h"
 
-static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64_t *ret)
+static enum status read_shape(const Qnn_MemDescriptor_t *d, uint32_t at, struct tensor_desc *desc, uint64_t *ret)
 {
     enum dtype t = dtype_from_client(d->dataType);
     RETURN_IF(t == DT_NONE || t == DT_STR, ST_INVALID_ARG, "descriptor %u has data type 0x%04x, which is not supported", at,
@@ -13,6 +15,9 @@ static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64
     RETURN_IF(!d->memShape.numDim || d->memShape.numDim > MAX_RANK || !d->memShape.dimSize, ST_SHAPE,
               "descriptor %u has %u dimensions%s; 1 to %d, and a list of them, are expected", at, d->memShape.numDim,
               d->memShape.dimSize ? "" : " and dimSize is NULL", MAX_RANK);
+    RETURN_IF(d->memShape.shapeConfig && d->memShape.shapeConfig[0], ST_SHAPE,
+              "descriptor %u has shapeConfig \"%s\"; only linear buffers are supported: give NULL", at,
+              d->memShape.shapeConfig);
     uint64_t n = 1;
     for (uint32_t i = 0; i < d->memShape.numDim; i++) {
         RETURN_IF(!d->memShape.dimSize[i], ST_SHAPE, "descriptor %u: dimension %u is 0; every dimension is at least 1", at,
@@ -22,6 +27,9 @@ static enum status shape_bytes(const Qnn_MemDescriptor_t *d, uint32_t at, uint64
                   "descriptor stands for",
                   at, i);
     }
+    *desc = (struct tensor_desc){ .type = (uint8_t)t, .rank = (uint8_t)d->memShape.numDim };
+    for (uint32_t i = 0; i < desc->rank; i++)
+        desc->dims[i] = d->memShape.dimSize[i];
     *ret = dtype_bytes(t, n);
     return ST_OK;
 }
@@ -39,22 +47,34 @@ static enum status descriptor_fd(const Qnn_MemDescriptor_t *d, uint32_t at, stru
     return ST_OK;
 }
 
-static bool has_fd(void *handle, const void *other)
+/* Descriptors of files in memory may be copied, closed and their numbers used again: the file is what counts. Devices share
+ * one number of a file among all their buffers, so their descriptors do. */
+static void identify(const struct backend_mem_spec *s, struct api_mem *m)
+{
+    struct stat file;
+    bool known = !s->object && fstat(s->fd, &file) == 0 && S_ISREG(file.st_mode);
+
+    m->device = known ? file.st_dev : UINT64_MAX;
+    m->inode = known ? file.st_ino : (uint64_t)s->fd;
+}
+
+static bool is_same(void *handle, const void *other)
 {
     const struct api_mem *o = other;
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
-    bool same = m && m->fd == o->fd && m->offset == o->offset && m->object == o->object && m->use == o->use;
+    bool same_file = m && m->device == o->device && m->inode == o->inode && m->object == o->object;
+    bool same = same_file && m->offset == o->offset && m->use == o->use;
     if (m)
         handle_put(handle);
     return same;
 }
 
-static enum status describe(const Qnn_MemDescriptor_t *d, uint32_t at, struct backend_mem_spec *s)
+static enum status describe(const Qnn_MemDescriptor_t *d, uint32_t at, struct backend_mem_spec *s, struct tensor_desc *desc)
 {
     *s = (struct backend_mem_spec){ .use = MEM_TENSOR };
     TRY(descriptor_fd(d, at, s));
     if (s->use == MEM_TENSOR)
-        TRY(shape_bytes(d, at, &s->bytes));
+        TRY(read_shape(d, at, desc, &s->bytes));
     RETURN_IF(s->total && (s->offset > s->total || s->bytes > s->total - s->offset), ST_INVALID_ARG,
               "descriptor %u: %llu bytes at offset %llu do not fit into a buffer of %llu", at, (unsigned long long)s->bytes,
               (unsigned long long)s->offset, (unsigned long long)s->total);
@@ -78,20 +98,26 @@ static void unmap(struct api_mem *m)
 static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t *d, uint32_t at, void **ret)
 {
     struct backend_mem_spec s;
-    TRY(describe(d, at, &s));
-    bool known = children_any(&c->mems, has_fd,
-                              &(struct api_mem){ .fd = s.fd, .offset = s.offset, .object = s.object, .use = s.use });
+    struct tensor_desc desc = { 0 };
+    TRY(describe(d, at, &s, &desc));
+
+    struct api_mem same = { .offset = s.offset, .object = s.object, .use = s.use };
+    identify(&s, &same);
+    bool known = children_any(&c->mems, is_same, &same);
     RETURN_IF(known && s.object, ST_EXISTS, "the buffer %p is registered with this context already; deregister it first",
               s.object);
     RETURN_IF(known, ST_EXISTS,
-              "file descriptor %d, offset %llu, is registered with this context already; deregister it first", s.fd,
-              (unsigned long long)s.offset);
+              "the memory of file descriptor %d, offset %llu, is registered with this context already; deregister it first",
+              s.fd, (unsigned long long)s.offset);
     struct api_mem *m = mem_new(struct api_mem);
     RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
     *m = (struct api_mem){ .log = c->log,
                            .context = c->self,
                            .owner = c,
                            .fd = s.fd,
+                           .device = same.device,
+                           .inode = same.inode,
+                           .desc = desc,
                            .use = s.use,
                            .offset = s.offset,
                            .bytes = s.bytes,

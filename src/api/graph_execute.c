@@ -4,6 +4,7 @@
  * multiples, dynamic dimensions). */
 #include <string.h>
 
+#include "api/graph_alias.h"
 #include "api/objects.h"
 #include "api/translate.h"
 #include "base/clock.h"
@@ -16,7 +17,7 @@ enum status graph_run_create(struct api_graph *g, struct graph_run **ret)
         r->io = mem_array(struct backend_io, g->n_io);
         r->mems = mem_array(void *, g->n_io);
     }
-    if (!r || !r->io || !r->mems) {
+    if (!r || !r->io || !r->mems || alias_create(g->n_io, &r->alias) != ST_OK) {
         graph_run_free(r);
         return status_fail(ST_NO_MEMORY, "no memory to execute graph \"%s\"", g->name);
     }
@@ -28,6 +29,7 @@ void graph_run_free(struct graph_run *r)
 {
     if (!r)
         return;
+    alias_free(r->alias, r->graph->n_io);
     mem_free(r->io);
     mem_free(r->mems);
     mem_free(r);
@@ -71,6 +73,34 @@ static enum status take_batch(struct graph_run *r, const struct binary_tensor *t
     return ST_OK;
 }
 
+/* The bytes are there, but the client may have meant another tensor. A batch may be longer, a dynamic dimension is at most
+ * as long as the graph's. */
+static bool is_as_described(const struct api_mem *m, const struct tensor_desc *t, uint32_t batch)
+{
+    const struct tensor_desc *d = &m->desc;
+    if (d->type != t->type || d->rank != t->rank)
+        return false;
+
+    for (unsigned i = 0; i < d->rank; i++) {
+        uint64_t want = (uint64_t)t->dims[i] * (i == 0 ? batch : 1);
+        bool fits = t->dynamic ? d->dims[i] >= 1 : d->dims[i] == want || (i == 0 && d->dims[0] % t->dims[0] == 0);
+
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+static void warn_of_other(struct api_mem *m, const struct binary_tensor *t, uint32_t batch)
+{
+    if (m->use != MEM_TENSOR || m->object || is_as_described(m, &t->desc, batch) || atomic_exchange(&m->warned, true))
+        return;
+
+    char graph[DESC_TEXT_MAX], memory[DESC_TEXT_MAX];
+    api_log(LOG_WARN, "tensor \"%s\" is %s, but its memory was registered as %s; its first bytes are used as %s", t->name,
+            desc_text(&t->desc, graph), desc_text(&m->desc, memory), graph);
+}
+
 static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, void *handle, uint64_t need)
 {
     struct api_mem *m = handle_get(handle, HANDLE_MEM);
@@ -84,6 +114,9 @@ static enum status mem_data(struct graph_run *r, uint32_t at, const char *name, 
               "tensor \"%s\": the memory is registered for the whole context, not for a tensor", name);
     r->io[at].data = m->address;
     r->io[at].mem = m->mem;
+    warn_of_other(m, r->graph->io[at].tensor, r->batch);
+    if (backend_this->direct != DIRECT_NONE)
+        alias_note(r->alias, at, (struct io_span){ m->device, m->inode, m->offset, need });
     return ST_OK;
 }
 
@@ -129,9 +162,14 @@ static enum status take_data(struct graph_run *r, uint32_t at, const struct bina
               (unsigned)v->memType);
     RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR,
               "tensor \"%s\" has no buffer; give clientBuf.data, or a registered memory handle", t->name);
-    RETURN_IF(v->clientBuf.data && v->clientBuf.dataSize && v->clientBuf.dataSize < need, ST_INVALID_TENSOR,
-              "tensor \"%s\" needs %llu bytes; the buffer has %u", t->name, (unsigned long long)need, v->clientBuf.dataSize);
+    RETURN_IF(v->clientBuf.data && v->clientBuf.dataSize < need, ST_INVALID_TENSOR,
+              "tensor \"%s\" needs %llu bytes; the buffer has %u (clientBuf.dataSize)", t->name, (unsigned long long)need,
+              v->clientBuf.dataSize);
     r->io[at].data = v->clientBuf.data;
+    if (v->clientBuf.data && backend_this->direct == DIRECT_ALL)
+        alias_note(r->alias, at, (struct io_span){ .begin = (uintptr_t)v->clientBuf.data, .bytes = need });
+    else
+        alias_note(r->alias, at, (struct io_span){ 0 });
     return ST_OK;
 }
 
@@ -174,9 +212,14 @@ static enum status bind_all(struct graph_run *r, const struct run_args *a)
         TRY(bind_tensor(r, &a->inputs[i], i, false, i == 0));
     for (uint32_t i = 0; i < a->n_outputs; i++)
         TRY(bind_tensor(r, &a->outputs[i], g->n_inputs + i, true, i == 0 && !a->n_inputs));
-    for (uint32_t i = 0; i < g->n_io; i++)
-        RETURN_IF(!is_given(&r->io[i]) && !may_be_left_out(g, i), ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
+    for (uint32_t i = 0; i < g->n_io; i++) {
+        if (is_given(&r->io[i]))
+            continue;
+
+        RETURN_IF(!may_be_left_out(g, i), ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
                   i < g->n_inputs ? "input" : "output", g->io[i].tensor->name, g->name);
+        alias_note(r->alias, i, (struct io_span){ 0 });
+    }
     return ST_OK;
 }
 
@@ -192,6 +235,8 @@ static void unpin_mems(struct graph_run *r)
 enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
 {
     enum status st = bind_all(r, a);
+    if (st == ST_OK)
+        st = alias_check(r);
     if (st != ST_OK)
         unpin_mems(r);
     return st;
@@ -206,6 +251,7 @@ enum status graph_run_execute(struct graph_run *r)
                                .prof_parent = PROF_ROOT };
     uint64_t start = 0;
     int32_t whole = PROF_ROOT;
+    TRY(alias_copy(r));
     if (r->profile) {
         start = clock_ns();
         run.prof = r->profile->prof;

@@ -253,6 +253,7 @@ struct graph_run {
     uint32_t batch;
     struct backend_io *io;   /* per I/O table entry */
     void **mems;             /* per I/O table entry: pinned memory handle or NULL */
+    struct alias *alias;
 };
 
 /* The arguments of QnnGraph_execute. */
@@ -287,8 +288,11 @@ struct api_mem {
     void *context;      /* handle */
     struct api_context *owner;
     int fd;
+    uint64_t device, inode; /* what the descriptor stands for */
     enum backend_mem_use use;
     uint64_t offset, bytes;
+    struct tensor_desc desc;  /* as the client described it */
+    _Atomic bool warned;      /* that a tensor is something else */
     const void *object;       /* memory of another API instead of fd, NULL: none */
     void *address;            /* of backends that run in this process */
     struct backend_mem *mem;  /* of the others */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registered memory: the backend computes in the client's own pages. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -174,11 +175,105 @@ static void test_twice(void **state)
     FAILS(QNN_MEM_ERROR_ALREADY_REGISTERED, q.memRegister(env.context, twins, 2, pair));
     OK(q.memDeRegister(&h, 1));
     OK(q.memRegister(env.context, &d, 1, &h));
+    Qnn_MemDescriptor_t copy = d; /* another number for the same memory */
+    copy.ionInfo.fd = dup(a.fd);
+    FAILS(QNN_MEM_ERROR_ALREADY_REGISTERED, q.memRegister(env.context, &copy, 1, &again));
+    close(copy.ionInfo.fd);
     Qnn_ContextHandle_t other; /* another context may have it as well */
     OK(q.contextCreate(env.backend, NULL, NULL, &other));
     OK(q.memRegister(other, &d, 1, &again));
     OK(q.contextFree(other, NULL)); /* ends its registrations */
     FAILS(QNN_MEM_ERROR_INVALID_HANDLE, q.memDeRegister(&again, 1));
+    OK(q.memDeRegister(&h, 1));
+}
+
+/* The number of a descriptor that was closed may come back for other memory. */
+static void test_number_comes_back(void **state)
+{
+    (void)state;
+    Qnn_MemDescriptor_t d = describe(&a, QNN_MEM_TYPE_ION);
+    Qnn_MemHandle_t h[2];
+    d.ionInfo.fd = dup(a.fd);
+    OK(q.memRegister(env.context, &d, 1, &h[0]));
+    assert_int_equal(dup2(b.fd, d.ionInfo.fd), d.ionInfo.fd);
+    OK(q.memRegister(env.context, &d, 1, &h[1]));
+    a.map[0] = 3, b.map[0] = 0;
+    check_run(with_handle(net.x, h[0]), with_handle(net.y, h[1]), a.map, b.map);
+    OK(q.memDeRegister(h, 2));
+    close(d.ionInfo.fd);
+}
+
+static unsigned warnings;
+
+static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
+{
+    (void)timestamp;
+    char text[512];
+    vsnprintf(text, sizeof text, fmt, args);
+    warnings += level == QNN_LOG_LEVEL_WARN && strstr(text, "net_x") && strstr(text, "registered as");
+}
+
+/* Memory that was described as another tensor works, with a warning for each registration. */
+static void test_other_shape(void **state)
+{
+    (void)state;
+    static uint32_t flat[] = { AFFINE_N }, turned[] = { AFFINE_N, 1 }, bytes[] = { 1, BYTES }, twice[] = { 2, AFFINE_N / 2 };
+    static const struct {
+        uint32_t rank;
+        uint32_t *dims;
+        Qnn_DataType_t type;
+        unsigned warns;
+    } cases[] = { { 2, dims, QNN_DATATYPE_FLOAT_32, 0 },
+                  { 1, flat, QNN_DATATYPE_FLOAT_32, 1 },
+                  { 2, turned, QNN_DATATYPE_FLOAT_32, 1 },
+                  { 2, twice, QNN_DATATYPE_FLOAT_32, 1 },
+                  { 2, dims, QNN_DATATYPE_INT_32, 1 },
+                  { 2, bytes, QNN_DATATYPE_UINT_8, 1 } };
+    Qnn_LogHandle_t log;
+    OK(q.logCreate(listen, QNN_LOG_LEVEL_WARN, &log));
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context;
+    struct net own;
+    OK(q.backendCreate(log, NULL, &backend));
+    OK(q.contextCreate(backend, NULL, NULL, &context));
+    OK(net_affine(context, "net", 2, 1, &own));
+    OK(q.graphFinalize(own.graph, NULL, NULL));
+
+    for (unsigned i = 0; i < COUNT(cases); i++) {
+        Qnn_MemDescriptor_t d = describe(&a, QNN_MEM_TYPE_ION);
+        d.memShape = (Qnn_MemShape_t){ cases[i].rank, cases[i].dims, NULL };
+        d.dataType = cases[i].type;
+        Qnn_MemHandle_t h;
+        float y[AFFINE_N];
+        warnings = 0;
+        OK(q.memRegister(context, &d, 1, &h));
+        Qnn_Tensor_t in = with_handle(own.x, h), out = WITH(own.y, y);
+        for (int round = 0; round < 2; round++)
+            OK(q.graphExecute(own.graph, &in, 1, &out, 1, NULL, NULL));
+        if (warnings != cases[i].warns)
+            fail_msg("case %u: %u warnings", i, warnings);
+        assert_true(y[1] == a.map[1] * 2 + 1);
+        OK(q.memDeRegister(&h, 1));
+    }
+    OK(q.contextFree(context, NULL));
+    OK(q.backendFree(backend));
+    OK(q.logFree(log));
+}
+
+/* Compressed and tiled layouts would be read as if they were linear. */
+static void test_shape_config(void **state)
+{
+    (void)state;
+    static const char *const refused[] = { SHAPE_CONFIG_DATA_FORMAT_UBWC_NV12, "nonsense" };
+    Qnn_MemDescriptor_t d = describe(&a, QNN_MEM_TYPE_ION);
+    Qnn_MemHandle_t h;
+    for (unsigned i = 0; i < COUNT(refused); i++) {
+        d.memShape.shapeConfig = refused[i];
+        FAILS_SAYING(QNN_MEM_ERROR_INVALID_SHAPE, refused[i], q.memRegister(env.context, &d, 1, &h));
+        assert_null(h);
+    }
+    d.memShape.shapeConfig = "";
+    OK(q.memRegister(env.context, &d, 1, &h));
     OK(q.memDeRegister(&h, 1));
 }
 
@@ -266,6 +361,9 @@ int main(void)
         CASE(test_hint_at_creation),
         CASE(test_all_or_nothing),
         CASE(test_twice),
+        CASE(test_number_comes_back),
+        CASE(test_other_shape),
+        CASE(test_shape_config),
         CASE(test_bad_descriptors),
         CASE(test_too_small_for_tensor),
         CASE(test_deregister_past_bad_handles),

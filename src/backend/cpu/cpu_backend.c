@@ -16,6 +16,7 @@ const struct backend backend_cpu = {
     .load = cpu_load,
     .run = cpu_run,
     .unload = cpu_unload,
+    .direct = DIRECT_ALL,
     .mem_map = backend_map_fd,
     .mem_unmap = backend_unmap_fd,
 };

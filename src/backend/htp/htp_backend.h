@@ -172,6 +172,7 @@ struct htp_buffer {
     struct htp_session *session;
     uint64_t device, inode, offset, bytes;
     uint32_t map, users;
+    void *here; /* in this process, for tensors that must be copied; MAP_FAILED: there was no room */
 };
 
 struct backend_mem {
@@ -182,6 +183,7 @@ struct backend_mem {
 };
 enum status htp_mem_register(struct backend_context *c, const struct backend_mem_spec *s, struct backend_mem **ret);
 void htp_mem_release(struct backend_mem *m);
+void *htp_mem_address(const struct backend_mem *m);
 
 /* What a buffer for the whole context is for. */
 enum htp_pool { HTP_SPILL, HTP_BACKUP /* of VTCM, when a graph gives way */, HTP_WEIGHTS, HTP_POOLS };

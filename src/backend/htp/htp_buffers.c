@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,8 @@ static enum status map_new(struct htp_session *s, int fd, const struct extent *e
         mem_free(b);
         return st == ST_NO_MEMORY ? status_prefix(ST_MAPPING, "file descriptor %d, session %u", fd, s->index) : st;
     }
+    /* The client may close its descriptor. This takes addresses and no memory: mostly it is never looked at. */
+    b->here = mmap(NULL, e->bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
     s->buffers = b;
     *ret = b;
     return ST_OK;
@@ -85,6 +88,8 @@ static void buffer_put(struct htp_buffer *b)
             at = &(*at)->next;
         *at = b->next;
         s->link->unmap(s->s, b->map); /* a dead session has nothing mapped */
+        if (b->here != MAP_FAILED)
+            munmap(b->here, b->bytes);
         mem_free(b);
     }
     pthread_mutex_unlock(&s->lock);
@@ -184,6 +189,13 @@ void htp_mem_release(struct backend_mem *m)
     leave_pool(m->context, m);
     buffer_put(m->buffer);
     mem_free(m);
+}
+
+void *htp_mem_address(const struct backend_mem *m)
+{
+    bool mapped = m->buffer->here != MAP_FAILED;
+
+    return mapped ? (uint8_t *)m->buffer->here + m->offset : NULL;
 }
 
 /* ---- our own memory --------------------------------------------------------------------------------------------------- */
