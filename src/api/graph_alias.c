@@ -13,7 +13,8 @@
 enum { NO_INPUT = UINT32_MAX };
 
 struct alias {
-    bool known;           /* the spans were compared */
+    bool known;           /* the spans were compared, */
+    const void *program;  /* for this one */
     bool copies;          /* some input is copied */
     struct io_span *span; /* per I/O table entry, as here and below */
     uint32_t *same_as;    /* outputs: the input whose memory they are computed in; NO_INPUT: none */
@@ -237,6 +238,7 @@ static enum status compare_all(struct graph_run *r)
             TRY(compare(r, i));
 
     a->known = true;
+    a->program = r->graph->binary;
     return ST_OK;
 }
 
@@ -257,6 +259,8 @@ enum status alias_check(struct graph_run *r)
 enum status alias_copy(struct graph_run *r)
 {
     struct alias *a = r->alias;
+    if (a->program != r->graph->binary) /* an update took its place while this run was waiting */
+        TRY(compare_all(r));
     if (!a->copies)
         return ST_OK;
 

@@ -2,6 +2,7 @@
 /* The life of a graph: created open, finalized into a binary of its own or loaded from its context's, executable, freed. */
 #include <stdlib.h>
 
+#include "api/memory_budget.h"
 #include "api/objects.h"
 
 void graph_free(struct api_graph *g)
@@ -55,6 +56,7 @@ void graph_unload(struct api_graph *g)
 {
     if (g->loaded)
         backend_this->unload(g->loaded);
+    budget_give(g->budget);
     graph_run_free(g->sync);
     mem_free(g->io);
     mem_free(g->by_id);
@@ -64,6 +66,7 @@ void graph_unload(struct api_graph *g)
     binary_image_free(&g->image);
     g->own = NULL;
     g->loaded = NULL;
+    g->budget = 0;
     g->sync = NULL;
     g->io = NULL;
     g->by_id = NULL;
@@ -96,6 +99,8 @@ enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t ind
     g->binary = b;
     g->binary_index = index;
     TRY(list_io(g, &b->graphs[index]));
+    if (!backend_this->attach) /* otherwise the client brings the memory */
+        TRY(budget_take(&b->graphs[index].info, &g->budget));
     TRY(backend_this->load(g->context->state, b, index, &g->loaded));
     g->state = g->context->from_binary ? GRAPH_LOADED : GRAPH_FINAL;
     return ST_OK;

@@ -86,6 +86,7 @@ void graph_spare_swap(struct api_graph *g, struct graph_spare *spare)
     SWAP(g->binary, s->binary);
     SWAP(g->binary_index, s->binary_index);
     SWAP(g->loaded, s->loaded);
+    SWAP(g->budget, s->budget);
     SWAP(g->io, s->io);
     SWAP(g->by_id, s->by_id);
     SWAP(g->sync, s->sync);

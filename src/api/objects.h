@@ -207,6 +207,7 @@ struct api_graph {
     const struct binary *binary;   /* own, or the context's */
     uint32_t binary_index;
     struct backend_graph *loaded;
+    uint64_t budget;               /* bytes taken of memory_budget.h */
     struct graph_io *io;           /* inputs, then outputs */
     uint32_t n_inputs, n_io;
     uint32_t *by_id;               /* io indexes sorted by id */

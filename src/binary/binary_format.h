@@ -251,6 +251,7 @@ enum status bin_read_commands(struct bin_reader *r);
 enum status bin_read_spans(struct bin_reader *r);
 enum status bin_check_overlap(const struct bin_reader *r);
 enum status bin_check_states(const struct bin_reader *r);
+enum status bin_check_claims(const struct bin_reader *r); /* after all that lies in memory was read */
 enum status bin_string(const struct bin_reader *r, uint32_t at, const char *what, const char **ret);
 /* `bytes` bytes at position `at` of values; at BINARY_NONE gives NULL. */
 enum status bin_value(const struct bin_reader *r, uint32_t at, uint64_t bytes, const void **ret);

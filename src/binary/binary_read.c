@@ -87,6 +87,7 @@ static enum status read_graph(struct bin_reader *r)
     TRY(bin_read_nodes(r));
     TRY(bin_read_chains(r));
     TRY(bin_read_tiles(r));
+    TRY(bin_check_claims(r));
     TRY(bin_read_commands(r));
     return bin_read_spans(r);
 }

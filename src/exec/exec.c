@@ -125,7 +125,8 @@ static enum status load_all(struct exec_program *p, const struct exec_opts *o)
     program_resolve(p);
     TRY(bind_all(p));
     TRY(program_check_tiles(p));
-    exec_reset_state(p);
+    if (!p->own_persistent) /* that is zero, and pages that no state touches need no memory */
+        exec_reset_state(p);
     return ST_OK;
 }
 

@@ -4,11 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 #include <zlib.h>
 
 #include "binary/binary_format.h"
+#include "exec/exec.h"
 #include "handmade.h"
 
 /* The checksum is that of zlib, whatever instructions compute it. */
@@ -25,10 +28,126 @@ static void test_checksum(void **state)
             assert_int_equal(bin_crc(bytes + start, n), crc32_z(0, bytes + start, n));
 }
 
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+
+static struct handmade made;
+
+static const uint64_t bomb = UINT64_C(4194304000);
+
+static void claim_scratch(struct binary_graph_info *i) { i->scratch_bytes = bomb; }
+static void claim_persistent(struct binary_graph_info *i) { i->persistent_bytes = bomb; }
+static void claim_spill(struct binary_graph_info *i) { i->spill_fill_bytes = bomb; }
+static void claim_window(struct binary_graph_info *i) { i->vtcm_bytes = i->vtcm_used = bomb; }
+
+/* A file of a few kilobytes that asks for gigabytes which no operator uses. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*claim)(struct binary_graph_info *info);
+        const char *says;
+    } bombs[] = { { claim_scratch, "scratch memory" },
+                  { claim_persistent, "persistent memory" },
+                  { claim_spill, "spill-fill buffer" },
+                  { claim_window, "fast memory" } };
+    for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
+        struct binary_image im;
+        struct binary b;
+        hm_make(&made, "net", 2, 3);
+        bombs[i].claim(&made.src.info);
+        assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+        assert_in_range(im.size, 1, 8192);
+        if (binary_open(im.data, im.size, &b) != ST_BAD_BINARY)
+            fail_msg("4 GB of %s were believed", bombs[i].says);
+        if (!strstr(status_text(), bombs[i].says) || !strstr(status_text(), "4194304000"))
+            fail_msg("%s", status_text());
+        binary_image_free(&im);
+    }
+}
+
+/* A tensor that no operator names does not count, however large it says it is. */
+static void test_unused_tensor(void **state)
+{
+    (void)state;
+    struct binary_image im;
+    struct binary b;
+    struct binary_tensor tensors[HM_TENSORS + 1];
+    const void *data[HM_TENSORS + 1] = { 0 };
+    hm_make(&made, "net", 2, 3);
+    memcpy(tensors, made.tensors, sizeof made.tensors);
+    memcpy(data, made.data, sizeof made.data);
+    tensors[HM_TENSORS] = hm_tensor("huge", 1 << 15, 1 << 15);
+    tensors[HM_TENSORS].place = PLACE_PERSISTENT;
+    made.src.tensors = tensors;
+    made.src.data = data;
+    made.src.n_tensors++;
+    made.src.info.persistent_bytes = tensors[HM_TENSORS].bytes;
+    assert_int_equal(binary_write(&made.target, &made.src, &im), ST_OK);
+    assert_int_equal(binary_open(im.data, im.size, &b), ST_BAD_BINARY);
+    binary_image_free(&im);
+}
+
+/* The largest amount of memory that the process ever had. */
+static uint64_t peak_bytes(void)
+{
+    struct rusage u;
+    assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+    return (uint64_t)u.ru_maxrss * 1024;
+}
+
+/* y = transpose(relu(relu(x))) of floats, with what lies between in the given place. */
+static enum status load_large(enum binary_place place, uint32_t side)
+{
+    struct binary_image im;
+    struct binary b;
+    struct exec_program *p;
+    struct exec_opts o = { 0 };
+    hm_make(&made, "net", 2, 3);
+    made.nodes[HM_ADD] = hm_node("first", "Relu", 1, made.add_in, made.add_out, made.relu_params);
+    made.src.data = NULL;
+    for (int i = 0; i < HM_TENSORS; i++) {
+        struct binary_tensor *t = &made.tensors[i];
+        t->desc.dims[0] = i == HM_Y ? side * side : side;
+        t->desc.dims[1] = i == HM_Y ? 1 : side;
+        t->bytes = desc_bytes(&t->desc);
+    }
+    made.tensors[HM_C].place = PLACE_NONE;
+    made.tensors[HM_T].place = (uint8_t)place;
+    made.src.info.scratch_bytes = place == PLACE_SCRATCH ? made.tensors[HM_T].bytes : 0;
+    made.src.info.persistent_bytes = place == PLACE_PERSISTENT ? made.tensors[HM_T].bytes : 0;
+    made.src.info.spill_fill_bytes = place == PLACE_SPILL ? made.tensors[HM_T].bytes : 0;
+    TRY(binary_write(&made.target, &made.src, &im));
+    TRY(binary_open(im.data, im.size, &b));
+    TRY(exec_load(&b.graphs[0], &o, &p));
+    exec_unload(p);
+    binary_close(&b);
+    binary_image_free(&im);
+    return ST_OK;
+}
+
+/* What the operators do need is reserved when a graph is loaded, and touched when it runs. */
+static void test_untouched(void **state)
+{
+    (void)state;
+    static const enum binary_place places[] = { PLACE_SCRATCH, PLACE_PERSISTENT, PLACE_SPILL };
+    enum { SIDE = 1 << 14, MOST = 64 << 20 }; /* 1 GiB of floats */
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        uint64_t before = peak_bytes();
+        if (load_large(places[i], SIDE) != ST_OK)
+            fail_msg("place %d: %s", places[i], status_text());
+        uint64_t more = peak_bytes() - before;
+        if (more > MOST)
+            fail_msg("place %d: loading touched %llu bytes", places[i], (unsigned long long)more);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_unused_tensor),
+        cmocka_unit_test(test_untouched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
