@@ -83,8 +83,9 @@ struct binary_tensor {
     uint32_t first, last;     /* steps in which scratch memory is in use, for the memory map */
 };
 
-/* A part of an operator's first result (binary_box.c): lines, columns and channels of one image, of a product also how many
- * terms of its sums are added at a time. Results without height have rows for lines, and one column. */
+/* A part of an operator's first result (binary_box.c): lines, columns and channels of one image. depth: of a product, how
+ * many terms of its sums are added at a time; of a pool, how many taps of its windows are looked at, 1: all of them.
+ * Results without height have rows for lines, and one column. */
 struct binary_box {
     uint32_t lines, columns, channels, depth;
 };
@@ -325,14 +326,17 @@ struct binary_box_op {
         step; /* the result of one image; the smallest box; boxes are multiples of step, or whole */
     uint64_t planes;                      /* images */
     bool image;
+    uint32_t terms;                       /* taps of a window that may be taken in pieces; 0: it may not */
     uint64_t taps, window[BINARY_BOX_SIDES], stride[BINARY_BOX_SIDES]; /* sides: width, height, depth */
 };
 void binary_box_op(const struct op_call *c, struct binary_box_op *ret); /* the call is borrowed */
 bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b); /* it is one of this operator */
 /* Bytes of operand i (inputs, then outputs) that one box needs. */
 uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_box *b, uint32_t i);
-/* Boxes of the result; *ret: along each side. */
+/* Boxes of the result; *ret: along each side, and pieces of sums or windows. */
 uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b, struct binary_box *ret);
+/* Bytes of the first operand, which has `bytes`, that come when windows are taken in pieces: each piece for each box. */
+uint64_t binary_box_again(const struct binary_box_op *o, const struct binary_box *b, uint64_t bytes);
 
 /* Where an operand is while a node runs. */
 enum binary_role {

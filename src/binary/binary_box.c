@@ -7,7 +7,8 @@
  *             |####    |
  *             +--------+
  *
- *     windows        the lines and columns that the window reaches from the box
+ *     windows        the lines and columns that the window reaches from the box; of a pool, where that is too much, some
+ *                    lines of the window at a time, or a part of one, and what was found in them so far
  *     products       rows of the first operand, and of the second the channels of the box: weights come part by part
  *     element-wise   the same part, of whatever is not broadcast
  *     an axis        all channels of the box's rows
@@ -21,6 +22,7 @@
 enum { DEPTH = 32, SIDE = 8, PIECE = SIDE * SIDE * DEPTH };
 
 enum reach { PIECES, SAME, WINDOW, SPREAD, PLAIN, AXIS, ALL };
+
 
 /* depth, columns: of a product, where in the second operand the terms of a sum and the results are, counted from its end;
  * sides: dimensions of the window. */
@@ -61,6 +63,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t most(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 static uint64_t pad(uint64_t n, uint64_t to)
@@ -122,6 +130,12 @@ static const struct binary_box_rule *rule_of(const struct op_def *op)
     return op->flags & OP_ELEMENTWISE ? &same_rule : &pieces_rule;
 }
 
+/* Windows that may be taken in pieces: nothing but sums, or the largest element so far, is kept between them. */
+static bool is_pool(const struct op_def *op)
+{
+    return op->id == OP_PoolAvg2d || op->id == OP_PoolMax2d || op->id == OP_L2Pool2d;
+}
+
 static const struct tensor_desc *filter_of(const struct op_call *c, const struct binary_box_rule *r)
 {
     const struct tensor_desc *w = r->columns && c->n_in > 1 ? c->in[1] : NULL;
@@ -139,8 +153,27 @@ static void windows_of(const struct op_call *c, const struct binary_box_rule *r,
             apart = (uint64_t)op_int(c, "dilation", at);
         ret->window[i] = (taps ? taps - 1 : 0) * apart + 1;
         ret->stride[i] = most((uint64_t)op_int(c, "stride", at), 1);
-        ret->taps *= most(taps, 1);
+        ret->taps = multiply(ret->taps, most(taps, 1));
     }
+}
+
+static bool in_pieces(const struct binary_box_op *o, const struct binary_box *b)
+{
+    return o->terms && b->depth > 1;
+}
+
+/* Lines and columns of the window that are looked at together. */
+static void piece_of(const struct binary_box_op *o, const struct binary_box *b, uint64_t ret[2])
+{
+    uint64_t width = o->window[0];
+
+    ret[0] = o->window[0];
+    ret[1] = o->window[1];
+    if (!in_pieces(o, b))
+        return;
+
+    ret[0] = least(width, b->depth);
+    ret[1] = most(b->depth / width, 1);
 }
 
 static uint32_t nonzero(uint64_t n)
@@ -153,6 +186,70 @@ static uint32_t depth_of(const struct op_call *c, const struct binary_box_rule *
 {
     bool turned = c->op->id == OP_MatMul && op_int(c, "transpose_in1", 0);
     return w->dims[w->rank - (turned ? r->columns : r->depth)];
+}
+
+bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b)
+{
+    const struct binary_box *w = &o->whole;
+    bool deep = b->depth <= w->depth || b->depth < o->terms;
+    return b->lines && b->columns && b->channels && b->depth && b->lines <= w->lines && b->columns <= w->columns &&
+           b->channels <= w->channels && deep && (o->rule->reach != AXIS || b->channels == w->channels);
+}
+
+/* From the first to the last element that `n` windows next to each other reach. Pieces of windows may lie far apart: then
+ * only the tiles of each of them. */
+static uint64_t reach_of(const struct binary_box_op *o, const struct binary_box *b, int side, uint64_t n)
+{
+    uint64_t piece[2];
+    piece_of(o, b, piece);
+
+    uint64_t all = (n - 1) * o->stride[side] + piece[side];
+    return in_pieces(o, b) ? least(all, n * pad(piece[side], SIDE)) : all;
+}
+
+/* What a pool keeps between pieces of its windows: sums of fixed point are exact, those of floats are float32. The largest
+ * element so far is where the result will be. */
+static uint64_t sums_bytes(const struct binary_box_op *o, const struct binary_box *b)
+{
+    uint64_t columns = o->image ? pad(b->columns, SIDE) : b->columns, lines = o->image ? pad(b->lines, SIDE) : b->lines;
+    bool exact = dtype_is_fixed(o->call->in[0]->type);
+
+    if (!in_pieces(o, b) || o->call->op->id == OP_PoolMax2d)
+        return 0;
+    return lines * columns * pad(b->channels, DEPTH) * (exact ? sizeof(int64_t) : sizeof(float));
+}
+
+/* The first operand of a window. A result without height has rows, which lie along the width. */
+static uint64_t window_bytes(const struct binary_box_op *o, const struct binary_box *b)
+{
+    const struct tensor_desc *x = o->call->in[0], *y = o->call->out[0];
+    struct view v = view_of(x, false);
+    uint64_t width = y->rank >= 2 ? y->dims[y->rank - 2] : 1, along = o->image ? b->columns : least(b->lines, width),
+             planes = o->image ? 1 : parts(b->lines, most(width, 1)) + 1;
+    uint64_t lines = o->image ? b->lines : 1, channels = b->channels, from[2] = { along, lines };
+    for (int i = 0; i < 2; i++)
+        from[i] = o->rule->reach == SPREAD ? (from[i] + o->window[i] - 1) / o->stride[i] + 1
+                                           : reach_of(o, b, i, from[i]);
+    if (o->rule->depth) { /* of every group that the channels belong to, some */
+        uint64_t groups = most(v.channels / most(o->whole.depth, 1), 1), each = most(o->whole.channels / groups, 1);
+        channels = least(groups, groups == 1 ? 1 : parts(channels, each) + 1) * b->depth;
+    } else if (o->rule->columns) {
+        channels = parts(channels, most(o->whole.channels / most(v.channels, 1), 1)) + 1;
+    }
+    struct view part = part_of(v, v.image ? from[1] : from[0] * least(planes, v.lines), v.image ? from[0] : 1, channels);
+    part.planes = least(v.planes, o->rule->sides > 2 ? o->window[2] : planes);
+    return bytes_of(x, &part) + sums_bytes(o, b);
+}
+
+/* The smallest piece is some columns of a line; of small windows all of them take less than a piece with its sums. */
+static void take_pieces(struct binary_box_op *o)
+{
+    struct binary_box few = o->least;
+
+    o->terms = nonzero(o->taps);
+    few.depth = SIDE;
+    if (window_bytes(o, &few) < window_bytes(o, &o->least))
+        o->least = few;
 }
 
 void binary_box_op(const struct op_call *c, struct binary_box_op *ret)
@@ -186,35 +283,8 @@ void binary_box_op(const struct op_call *c, struct binary_box_op *ret)
                                                         (uint32_t)least(DEPTH, ret->whole.depth) };
     if (r->reach == AXIS)
         ret->least.channels = ret->whole.channels;
-}
-
-bool binary_box_fits(const struct binary_box_op *o, const struct binary_box *b)
-{
-    const struct binary_box *w = &o->whole;
-    return b->lines && b->columns && b->channels && b->depth && b->lines <= w->lines && b->columns <= w->columns &&
-           b->channels <= w->channels && b->depth <= w->depth && (o->rule->reach != AXIS || b->channels == w->channels);
-}
-
-/* The first operand of a window. A result without height has rows, which lie along the width. */
-static uint64_t window_bytes(const struct binary_box_op *o, const struct binary_box *b)
-{
-    const struct tensor_desc *x = o->call->in[0], *y = o->call->out[0];
-    struct view v = view_of(x, false);
-    uint64_t width = y->rank >= 2 ? y->dims[y->rank - 2] : 1, along = o->image ? b->columns : least(b->lines, width),
-             planes = o->image ? 1 : parts(b->lines, most(width, 1)) + 1;
-    uint64_t lines = o->image ? b->lines : 1, channels = b->channels, from[2] = { along, lines };
-    for (int i = 0; i < 2; i++)
-        from[i] = o->rule->reach == SPREAD ? (from[i] + o->window[i] - 1) / o->stride[i] + 1
-                                           : (from[i] - 1) * o->stride[i] + o->window[i];
-    if (o->rule->depth) { /* of every group that the channels belong to, some */
-        uint64_t groups = most(v.channels / most(o->whole.depth, 1), 1), each = most(o->whole.channels / groups, 1);
-        channels = least(groups, groups == 1 ? 1 : parts(channels, each) + 1) * b->depth;
-    } else if (o->rule->columns) {
-        channels = parts(channels, most(o->whole.channels / most(v.channels, 1), 1)) + 1;
-    }
-    struct view part = part_of(v, v.image ? from[1] : from[0] * least(planes, v.lines), v.image ? from[0] : 1, channels);
-    part.planes = least(v.planes, o->rule->sides > 2 ? o->window[2] : planes);
-    return bytes_of(x, &part);
+    if (is_pool(c->op) && c->n_in && c->in[0] && ret->taps > SIDE)
+        take_pieces(ret);
 }
 
 static uint64_t filter_bytes(const struct binary_box_op *o, const struct binary_box *b, uint64_t times)
@@ -299,10 +369,49 @@ uint64_t binary_box_operand(const struct binary_box_op *o, const struct binary_b
     return least(binary_vtcm_bytes(y), most(same_bytes(o, c->out[0], b), PIECE));
 }
 
+/* Pieces that sums are made in, or windows are taken in. */
+static uint32_t pieces_of(const struct binary_box_op *o, const struct binary_box *b)
+{
+    uint64_t piece[2];
+
+    if (!in_pieces(o, b))
+        return (uint32_t)parts(o->whole.depth, b->depth);
+
+    piece_of(o, b, piece);
+    return nonzero(multiply(parts(o->window[0], piece[0]), parts(o->window[1], piece[1])));
+}
+
 uint64_t binary_box_count(const struct binary_box_op *o, const struct binary_box *b, struct binary_box *ret)
 {
     const struct binary_box *w = &o->whole;
     *ret = (struct binary_box){ (uint32_t)parts(w->lines, b->lines), (uint32_t)parts(w->columns, b->columns),
-                                (uint32_t)parts(w->channels, b->channels), (uint32_t)parts(w->depth, b->depth) };
+                                (uint32_t)parts(w->channels, b->channels), pieces_of(o, b) };
     return o->planes * ret->lines * ret->columns * ret->channels;
+}
+
+/* Lines, or columns, of the first operand that come for `n` results in a row, `each` of them in a box. */
+static uint64_t reread(const struct binary_box_op *o, const struct binary_box *b, int side, uint64_t n, uint64_t each)
+{
+    uint64_t piece[2];
+    piece_of(o, b, piece);
+
+    uint64_t pieces = parts(o->window[side], piece[side]), apart = least(o->stride[side], piece[side]);
+    return multiply(parts(n, each), multiply(multiply(pieces, each - 1), apart) + o->window[side]);
+}
+
+uint64_t binary_box_again(const struct binary_box_op *o, const struct binary_box *b, uint64_t bytes)
+{
+    if (!in_pieces(o, b))
+        return bytes;
+
+    const struct tensor_desc *x = o->call->in[0], *y = o->call->out[0];
+    uint64_t width = most(y->rank >= 2 ? y->dims[y->rank - 2] : 1, 1);
+    uint64_t along = o->image ? b->columns : least(b->lines, width);
+    uint64_t height = o->image ? o->whole.lines : 1;
+    uint64_t lines = o->image ? b->lines : 1;
+
+    uint64_t come = multiply(reread(o, b, 0, width, along), reread(o, b, 1, height, lines)),
+             are = multiply(x->dims[x->rank - 2], x->dims[x->rank - 3]);
+    unsigned __int128 all = (unsigned __int128)bytes * come / most(are, 1);
+    return all < UINT64_MAX ? most(bytes, (uint64_t)all) : UINT64_MAX;
 }

@@ -121,7 +121,9 @@ void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b,
     *ret = (struct binary_moves){ 0 };
     for (uint32_t i = 0; i < c->n_in; i++) {
         uint64_t bytes = input_bytes(o, roles, i), *sum = sum_of(ret, roles[i], false);
-        if (bytes && i == 0)
+        if (bytes && i == 0 && o->terms && b->depth > 1)
+            *sum += binary_box_again(o, b, bytes);
+        else if (bytes && i == 0)
             *sum += with_borders(o, (o->whole.columns + b->columns - 1) / b->columns, bytes) * again.first;
         else if (bytes)
             *sum += bytes * again.others;

@@ -4,7 +4,8 @@
  * use it.
  *
  * Lines and channels are halved in all ways. Columns, and the terms of sums, are cut only as much as is needed for anything
- * to fit: columns at borders come twice, and with partial sums weights come again for every part of the image. */
+ * to fit: columns at borders come twice, and with partial sums weights come again for every part of the image. So are the
+ * windows of pools, whose pieces come again for every box. */
 #include "prepare/tile_vtcm.h"
 
 enum { BOX_COST = 4096, NEARLY = 16 }; /* a box, in bytes that move; a share of the cost that room is worth */
@@ -56,13 +57,19 @@ static uint32_t cut(uint32_t whole, uint32_t step, uint32_t least, uint32_t n)
     return whole;
 }
 
+static uint32_t cut_depth(const struct binary_box_op *o, uint32_t n)
+{
+    const uint32_t whole = n && o->terms ? o->terms : o->whole.depth;
+    return cut(whole, o->step.depth, o->least.depth, n);
+}
+
 /* Columns and terms are cut so many times together; false: that cannot be. */
 static bool consider_cuts(struct search *s, uint32_t cuts)
 {
     const struct binary_box_op *o = s->ask->op;
     bool any = false;
     for (uint32_t depths = 0; depths <= cuts; depths++) {
-        struct binary_box b = { .depth = cut(o->whole.depth, o->step.depth, o->least.depth, depths),
+        struct binary_box b = { .depth = cut_depth(o, depths),
                                 .columns = cut(o->whole.columns, o->step.columns, o->least.columns, cuts - depths) };
         if (!b.depth || !b.columns)
             continue;

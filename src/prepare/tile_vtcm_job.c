@@ -113,6 +113,19 @@ static struct tile_choice member_box(const struct prepare_cx *cx, uint32_t k, co
     return (struct tile_choice){ .box = b, .bytes = binary_box_bytes(&l->op, &b, l->roles), .found = true };
 }
 
+/* Windows in pieces take little room, but where they overlap they come again: then the whole of them may be worth more. */
+static struct tile_choice modest_box(const struct prepare_cx *cx, const struct look *l, const struct vtcm_shares *shares)
+{
+    const uint64_t window = cx->target->vtcm_bytes;
+    const struct tile_choice small = tile_box(&(struct tile_ask){ &l->op, l->roles, window / shares->box });
+
+    if (small.found && (!l->op.terms || small.box.depth == 1))
+        return small;
+
+    const struct tile_choice large = tile_box(&(struct tile_ask){ &l->op, l->roles, window });
+    return small.found && large.cost > small.cost / 2 ? small : large;
+}
+
 /* What one node needs besides operands that are whole in the window; false: not even the smallest box fits. */
 static bool add_needs(const struct prepare_cx *cx, uint32_t k, const struct vtcm_shares *shares, struct vtcm_job *job,
                       uint64_t *piece)
@@ -120,12 +133,10 @@ static bool add_needs(const struct prepare_cx *cx, uint32_t k, const struct vtcm
     struct look l;
     struct tile_choice c;
     look_at(cx, k, job, NULL, &l);
-    if (plan_chain(cx, k)) {
+    if (plan_chain(cx, k))
         c = member_box(cx, k, &l, cx->target->vtcm_bytes / shares->weights);
-    } else {
-        c = tile_box(&(struct tile_ask){ &l.op, l.roles, cx->target->vtcm_bytes / shares->box });
-        c = c.found ? c : tile_box(&(struct tile_ask){ &l.op, l.roles, cx->target->vtcm_bytes });
-    }
+    else
+        c = modest_box(cx, &l, shares);
     for (uint32_t i = 0; c.found && i < l.v.call.n_in + l.v.call.n_out; i++)
         if (l.roles[i] != ROLE_STAYS && (l.roles[i] != ROLE_LINES || i >= l.v.call.n_in))
             *(l.at[i] == VTCM_NONE ? &job->fixed : &piece[l.at[i]]) += binary_box_operand(&l.op, &c.box, i);

@@ -51,18 +51,23 @@ static void set(struct made *m, const char *name, const uint32_t *data, uint32_t
     m->params[at] = (struct op_value){ .type = DT_U32, .rank = 1, .count = n, .dims = { n }, .data = data };
 }
 
+static bool is_pool(enum op_id op)
+{
+    return op == OP_PoolMax2d || op == OP_PoolAvg2d;
+}
+
 static void make_call(struct random_graph *r, enum op_id op, struct made *m)
 {
     static const enum dtype types[] = { DT_UQ8, DT_UQ16, DT_F16 };
     enum dtype type = types[random_below(r, 3)];
     *m = (struct made){ .groups = 1 };
     m->call = (struct op_call){
-        .op = op_get(op), .n_in = op == OP_PoolMax2d ? 1 : 2, .n_out = 1, .in = m->in, .out = m->out, .params = m->params
+        .op = op_get(op), .n_in = is_pool(op) ? 1 : 2, .n_out = 1, .in = m->in, .out = m->out, .params = m->params
     };
     for (int i = 0; i < 2; i++) {
-        m->filter[i] = 1 + random_below(r, 5);
-        m->stride[i] = 1 + random_below(r, 3);
-        m->dilation[i] = op == OP_PoolMax2d ? 1 : 1 + random_below(r, 2);
+        m->filter[i] = 1 + random_below(r, is_pool(op) ? 12 : 5);
+        m->stride[i] = 1 + random_below(r, is_pool(op) ? 16 : 3);
+        m->dilation[i] = is_pool(op) ? 1 : 1 + random_below(r, 2);
         m->pad[2 * i] = random_below(r, m->filter[i]);
     }
     uint32_t h = 12 + random_below(r, 40), w = 12 + random_below(r, 40), c = 1 + random_below(r, 80),
@@ -72,7 +77,7 @@ static void make_call(struct random_graph *r, enum op_id op, struct made *m)
         c = m->groups * (depth = 1 + random_below(r, 40));
         columns = m->groups * (1 + random_below(r, 40));
     }
-    columns = op == OP_PoolMax2d || op == OP_DepthWiseConv2d ? c : columns;
+    columns = is_pool(op) || op == OP_DepthWiseConv2d ? c : columns;
     uint32_t side[2], from[2] = { h, w };
     for (int i = 0; i < 2; i++)
         side[i] = (from[i] + m->pad[2 * i] - (m->filter[i] - 1) * m->dilation[i] - 1) / m->stride[i] + 1;
@@ -83,7 +88,7 @@ static void make_call(struct random_graph *r, enum op_id op, struct made *m)
     m->y = (struct tensor_desc){ .type = type, .rank = 4, .dims = { m->x.dims[0], side[0], side[1], columns } };
     m->in[0] = &m->x, m->in[1] = &m->w, m->out[0] = &m->y;
     set(m, "stride", m->stride, 2);
-    if (op == OP_PoolMax2d)
+    if (is_pool(op))
         set(m, "filter_size", m->filter, 2);
     else
         set(m, "dilation", m->dilation, 2);
@@ -102,19 +107,34 @@ static uint64_t tile_bytes(const struct tensor_desc *d, uint64_t lines, uint64_t
            (wide ? 2 : 1);
 }
 
-/* From the first to the last line, or column, of the input that these of the result need. */
-static uint64_t reached(const struct made *m, int side, uint32_t begin, uint32_t end)
+/* Some taps of the window along one side. */
+struct taps {
+    uint32_t begin, end;
+};
+
+/* Lines, or columns, of the input that these of the result need for some taps: how many there are, and how many from the
+ * first to the last one. */
+struct reached {
+    uint64_t touched, span;
+};
+
+static struct reached reached(const struct made *m, int side, uint32_t begin, uint32_t end, struct taps taps)
 {
+    bool seen[64] = { false };
     int64_t lo = INT64_MAX, hi = -1, n = m->x.dims[1 + side];
+    struct reached ret = { 0 };
     for (uint32_t o = begin; o < end; o++)
-        for (uint32_t t = 0; t < m->filter[side]; t++) {
+        for (uint32_t t = taps.begin; t < taps.end; t++) {
             int64_t at = (int64_t)o * m->stride[side] - m->pad[2 * side] + (int64_t)t * m->dilation[side];
             if (at < 0 || at >= n)
                 continue;
+            ret.touched += !seen[at];
+            seen[at] = true;
             lo = at < lo ? at : lo;
             hi = at > hi ? at : hi;
         }
-    return hi < lo ? 0 : (uint64_t)(hi - lo + 1);
+    ret.span = hi < lo ? 0 : (uint64_t)(hi - lo + 1);
+    return ret;
 }
 
 /* Channels of the input, of the first `depth` terms of every sum. */
@@ -133,15 +153,58 @@ static uint64_t channels_reached(const struct made *m, const struct part *p, uin
 }
 
 /* Bytes of both inputs and of the result for one part. */
-static void needed(const struct made *m, const struct part *p, uint32_t depth, uint64_t ret[3])
+struct need {
+    uint64_t at_least[3], fair[3];
+};
+
+static void more(uint64_t *to, uint64_t n)
 {
-    uint64_t lines = reached(m, 0, p->begin[0], p->end[0]), columns = reached(m, 1, p->begin[1], p->end[1]);
-    ret[0] = tile_bytes(&m->x, lines, columns, channels_reached(m, p, depth));
-    ret[1] = 0;
+    *to = n > *to ? n : *to;
+}
+
+/* Pieces of a pool's window of up to `depth` taps, 1: all of them; whole lines, or parts of one. */
+static void piece_of(const struct made *m, uint32_t depth, uint32_t ret[2])
+{
+    bool cut = m->call.n_in == 1 && depth > 1;
+    ret[1] = cut && depth < m->filter[1] ? depth : m->filter[1];
+    ret[0] = cut ? depth / ret[1] : m->filter[0];
+}
+
+/* The most that a piece needs; returns how many there are. */
+static uint32_t window_needed(const struct made *m, const struct part *p, uint32_t depth, struct need *ret)
+{
+    uint64_t channels = channels_reached(m, p, depth), made = 0;
+    uint32_t step[2], pieces = 0;
+    bool cut = m->call.n_in == 1 && depth > 1, sums = cut && m->call.op->id == OP_PoolAvg2d;
+    piece_of(m, depth, step);
+    for (uint32_t l = 0; l < m->filter[0]; l += step[0])
+        for (uint32_t c = 0; c < m->filter[1]; c += step[1], pieces++) {
+            struct taps t[2] = { { l, l + step[0] }, { c, c + step[1] } };
+            t[0].end = t[0].end < m->filter[0] ? t[0].end : m->filter[0];
+            t[1].end = t[1].end < m->filter[1] ? t[1].end : m->filter[1];
+            struct reached lines = reached(m, 0, p->begin[0], p->end[0], t[0]),
+                           columns = reached(m, 1, p->begin[1], p->end[1], t[1]);
+            more(&ret->fair[0], tile_bytes(&m->x, lines.span, columns.span, channels));
+            more(&ret->at_least[0], tile_bytes(&m->x, cut ? lines.touched : lines.span,
+                                               cut ? columns.touched : columns.span, channels));
+        }
+    if (sums) /* exact ones of fixed point; floats */
+        made = up(p->end[0] - p->begin[0], 8) * up(p->end[1] - p->begin[1], 8) * up(p->end[2] - p->begin[2], 32) *
+               (dtype_is_fixed(m->x.type) ? 8 : 4);
+    ret->fair[0] += made;
+    ret->at_least[0] += made;
+    return pieces;
+}
+
+static uint32_t needed(const struct made *m, const struct part *p, uint32_t depth, struct need *ret)
+{
+    *ret = (struct need){ 0 };
     if (m->call.n_in > 1)
-        ret[1] = (uint64_t)m->filter[0] * m->filter[1] * (m->call.op->id == OP_Conv2d ? up(depth, 32) : 1) *
-                 up(p->end[2] - p->begin[2], 32);
-    ret[2] = tile_bytes(&m->y, p->end[0] - p->begin[0], p->end[1] - p->begin[1], p->end[2] - p->begin[2]);
+        ret->fair[1] = (uint64_t)m->filter[0] * m->filter[1] * (m->call.op->id == OP_Conv2d ? up(depth, 32) : 1) *
+                       up(p->end[2] - p->begin[2], 32);
+    ret->fair[2] = tile_bytes(&m->y, p->end[0] - p->begin[0], p->end[1] - p->begin[1], p->end[2] - p->begin[2]);
+    memcpy(ret->at_least, ret->fair, sizeof ret->fair);
+    return window_needed(m, p, depth, ret);
 }
 
 static struct part part_at(const struct made *m, const struct binary_box *b, uint32_t line, uint32_t column,
@@ -160,37 +223,52 @@ static uint32_t any_part(struct random_graph *r, uint32_t whole, uint32_t step)
     return n < whole ? n : whole;
 }
 
+/* Terms of a product; of a pool all taps, or fewer. */
+static uint32_t any_depth(struct random_graph *r, const struct binary_box_op *o)
+{
+    if (!o->terms || random_below(r, 2))
+        return any_part(r, o->whole.depth, o->step.depth);
+    return 2 + random_below(r, o->terms - 2);
+}
+
 static void boxes_hold_what_their_elements_need(void **state)
 {
     (void)state;
-    static const enum op_id ops[] = { OP_Conv2d, OP_DepthWiseConv2d, OP_PoolMax2d };
+    static const enum op_id ops[] = { OP_Conv2d, OP_DepthWiseConv2d, OP_PoolMax2d, OP_PoolAvg2d };
     struct random_graph r = { .seed = 11 };
     for (unsigned i = 0, n = test_scale(CALLS); i < n; i++) {
         struct made m;
         struct binary_box_op o;
-        uint64_t most[3] = { 0 };
-        make_call(&r, ops[i % 3], &m);
+        struct need most = { 0 };
+        make_call(&r, ops[i % 4], &m);
         if (m.y.dims[1] < 2) /* rows, not an image */
             continue;
         binary_box_op(&m.call, &o);
         assert_true(o.whole.lines == m.y.dims[1] && o.whole.columns == m.y.dims[2] && o.whole.channels == m.y.dims[3]);
         struct binary_box b = { any_part(&r, o.whole.lines, o.step.lines), any_part(&r, o.whole.columns, o.step.columns),
-                                any_part(&r, o.whole.channels, o.step.channels), any_part(&r, o.whole.depth, o.step.depth) };
+                                any_part(&r, o.whole.channels, o.step.channels), any_depth(&r, &o) };
         uint64_t boxes = 0;
+        uint32_t pieces = 0;
+        assert_true(binary_box_fits(&o, &b));
         for (uint32_t l = 0; l < o.whole.lines; l += b.lines)
             for (uint32_t w = 0; w < o.whole.columns; w += b.columns)
                 for (uint32_t c = 0; c < o.whole.channels; c += b.channels, boxes++) {
                     struct part p = part_at(&m, &b, l, w, c);
-                    uint64_t need[3];
-                    needed(&m, &p, b.depth, need);
-                    for (int k = 0; k < 3; k++)
-                        most[k] = need[k] > most[k] ? need[k] : most[k];
+                    struct need need;
+                    pieces = needed(&m, &p, b.depth, &need);
+                    for (int k = 0; k < 3; k++) {
+                        more(&most.at_least[k], need.at_least[k]);
+                        more(&most.fair[k], need.fair[k]);
+                    }
                 }
         struct binary_box sides;
         assert_int_equal(binary_box_count(&o, &b, &sides), boxes * m.y.dims[0]);
+        if (o.terms)
+            assert_int_equal(sides.depth, pieces);
         for (uint32_t k = 0; k < m.call.n_in + 1; k++) {
-            uint64_t said = binary_box_operand(&o, &b, k), want = most[k < m.call.n_in ? k : 2];
-            if (said < want || said > 3 * want + 4 * 2048)
+            uint64_t said = binary_box_operand(&o, &b, k), want = most.at_least[k < m.call.n_in ? k : 2],
+                     fair = most.fair[k < m.call.n_in ? k : 2];
+            if (said < want || said > 4 * fair + 4 * 2048)
                 fail_msg(
                     "%s, call %u: operand %u of a box of %u x %u x %u, %u deep, takes %llu bytes; its elements need %llu",
                     m.call.op->name, i, k, b.lines, b.columns, b.channels, b.depth, (unsigned long long)said,
@@ -226,7 +304,7 @@ static bool cheapest(const struct tile_ask *a, uint64_t *ret)
 static void the_choice_fits_and_moves_little(void **state)
 {
     (void)state;
-    static const enum op_id ops[] = { OP_Conv2d, OP_DepthWiseConv2d, OP_PoolMax2d };
+    static const enum op_id ops[] = { OP_Conv2d, OP_DepthWiseConv2d, OP_PoolMax2d, OP_PoolAvg2d };
     struct random_graph r = { .seed = 5 };
     unsigned cut = 0, worse = 0, n = test_scale(CALLS / 3);
     for (unsigned i = 0; i < n; i++) {
@@ -234,7 +312,7 @@ static void the_choice_fits_and_moves_little(void **state)
         struct binary_box_op o;
         struct binary_moves moves;
         uint64_t least;
-        make_call(&r, ops[i % 3], &m);
+        make_call(&r, ops[i % 4], &m);
         binary_box_op(&m.call, &o);
         uint8_t roles[3] = { random_below(&r, 2) ? ROLE_STREAMS : ROLE_STAYS, ROLE_CONSTANT,
                              random_below(&r, 2) ? ROLE_STREAMS : ROLE_STAYS };
@@ -256,6 +334,36 @@ static void the_choice_fits_and_moves_little(void **state)
     }
     assert_true(cut > n / 20);
     assert_true(worse <= n / 50); /* halves are not all there is */
+}
+
+/* A window of the whole image comes once, whatever its pieces; windows that overlap come again, piece by piece. */
+static void pieces_of_windows_come_again(void **state)
+{
+    (void)state;
+    static const uint32_t all[] = { 256, 256 }, one[] = { 1, 1 }, half[] = { 128, 256 }, step[] = { 64, 256 };
+    struct made m = { .x = { .type = DT_UQ8, .rank = 4, .dims = { 1, 256, 256, 32 } },
+                      .y = { .type = DT_UQ8, .rank = 4, .dims = { 1, 1, 1, 32 } } };
+    m.call =
+        (struct op_call){ .op = op_get(OP_PoolMax2d), .n_in = 1, .n_out = 1, .in = m.in, .out = m.out, .params = m.params };
+    m.in[0] = &m.x, m.out[0] = &m.y;
+    set(&m, "filter_size", all, 2);
+    set(&m, "stride", one, 2);
+    const uint8_t roles[] = { ROLE_STREAMS, ROLE_STAYS };
+    struct binary_box_op o;
+    struct binary_moves moves;
+    binary_box_op(&m.call, &o);
+    struct tile_choice c = tile_box(&(struct tile_ask){ &o, roles, 64 * KIB });
+    assert_true(c.found && c.bytes <= 64 * KIB && c.box.depth > 1);
+    binary_box_moves(&o, &c.box, roles, &moves);
+    assert_true(moves.fill == 256 * 256 * 32 && moves.weights == 0);
+
+    m.y.dims[1] = 3; /* lines 0 to 127, 64 to 191, 128 to 255: with 8 of the 128 lines of a window at a time */
+    set(&m, "filter_size", half, 2);
+    set(&m, "stride", step, 2);
+    binary_box_op(&m.call, &o);
+    const struct binary_box b = { 3, 1, 32, 8 * 256 };
+    binary_box_moves(&o, &b, roles, &moves);
+    assert_int_equal(moves.fill, 3 * 128 * 256 * 32);
 }
 
 /* A product whose weights do not fit together: with its input in the window they come once, part by part; with both in DRAM
@@ -398,7 +506,7 @@ static void lie_no_lines(struct binary_tile *t, const struct binary_graph *g) { 
 static void lie_many_lines(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.lines = 65; }
 static void lie_columns(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.columns = UINT32_MAX; }
 static void lie_channels(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.channels = 65; }
-static void lie_depth(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.depth = 2; }
+static void lie_depth(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.depth = 16; }
 static void lie_more(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->bytes++; }
 static void lie_less(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->bytes /= 2; }
 static void lie_far(struct binary_tile *t, const struct binary_graph *g) { t->offset = g->info.vtcm_used - t->bytes + 1; }
@@ -554,6 +662,7 @@ int main(void)
         cmocka_unit_test(commands_share_out_what_moves),
         cmocka_unit_test(boxes_hold_what_their_elements_need),
         cmocka_unit_test(the_choice_fits_and_moves_little),
+        cmocka_unit_test(pieces_of_windows_come_again),
         cmocka_unit_test(weights_come_once_where_they_can),
         cmocka_unit_test(commands_of_prepared_graphs_fit),
     };
