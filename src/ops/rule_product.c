@@ -5,8 +5,8 @@
  *                   of its own
  *     fixed point   activations of 8 or 16 bits; weights of 2, 4 or 8 bits, or of 16 bits beside 16-bit activations, or
  *                   float; bias in the accumulator's scale (sq32, i32, i64) or in its own (8 and 16 bits, float)
- *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion; bias
- *                   per tensor or axis */
+ *     encodings     activations per tensor; weights per tensor, per output channel, per block, or blockwise expansion, of
+ *                   matrices also per element of another axis; bias per tensor or axis */
 #include "ops/op_rules.h"
 
 static enum status weight_type(const struct op_call *c)
@@ -59,6 +59,14 @@ static enum status expansion_blocks(const struct op_call *c, uint32_t axis)
     return ST_OK;
 }
 
+/* Terms of a sum have scales of their own: of an axis of a matrix that is not the one of its outputs. */
+static bool scales_terms(const struct op_call *c, uint32_t axis)
+{
+    const struct quant *q = &c->in[1]->q;
+    const bool matrix = c->op->id == OP_FullyConnected || c->op->id == OP_MatMul;
+    return matrix && q->kind == Q_AXIS && q->axis != (int32_t)axis;
+}
+
 static enum status weight_encoding(const struct op_call *c, uint32_t axis)
 {
     const struct tensor_desc *w = c->in[1];
@@ -72,20 +80,33 @@ static enum status weight_encoding(const struct op_call *c, uint32_t axis)
     TRY(weight_offsets(c));
     if (w->q.kind != Q_AXIS && w->q.kind != Q_EXPANSION)
         return ST_OK;
+    if (scales_terms(c, axis))
+        return ST_OK;
     REFUSE_IF(w->q.axis != (int32_t)axis, c,
               "input 1 (\"%s\") has one scale per element of axis %d; only the output-channel axis %u can have that", name,
               w->q.axis, axis);
     return expansion_blocks(c, axis);
 }
 
-/* The accumulator of block scales and of float weights has no unit that a bias could share. */
-static bool has_unit(const struct op_call *c)
+/* The accumulator of block scales, of scales of terms and of float weights has no unit that a bias could share. */
+static bool has_unit(const struct op_call *c, uint32_t axis)
 {
     const struct tensor_desc *w = c->in[1];
+    if (scales_terms(c, axis))
+        return false;
     return dtype_is_fixed(c->in[0]->type) && dtype_is_fixed(w->type) && w->q.kind != Q_BLOCK && w->q.kind != Q_FLOAT_BLOCK;
 }
 
-static enum status bias_type(const struct op_call *c)
+static const char *without_unit(const struct op_call *c)
+{
+    if (dtype_is_float(c->in[0]->type))
+        return "a float input";
+    if (dtype_is_float(c->in[1]->type))
+        return "float weights";
+    return c->in[1]->q.kind == Q_AXIS ? "weights with a scale per term of the sum" : "weights with block scales";
+}
+
+static enum status bias_type(const struct op_call *c, uint32_t axis)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *b = rule_in(c, 2);
@@ -101,13 +122,11 @@ static enum status bias_type(const struct op_call *c)
               "input 2 (\"%s\") is %s with encoding %u and mapping %u; one scale, or one per output channel, is expected",
               name, desc_text(b, text), b->q.kind, b->q.mapping);
     bool unscaled = b->type == DT_I32 || b->type == DT_I64 || (dtype_is_fixed(b->type) && quant_scale(&b->q, 0) == 0);
-    REFUSE_IF(unscaled && !has_unit(c), c,
+    REFUSE_IF(unscaled && !has_unit(c, axis), c,
               "input 2 (\"%s\") is %s without a scale, but beside %s there is none to derive it from; give it a scale, or "
               "make it f32",
               name, desc_text(b, text),
-              dtype_is_float(c->in[0]->type)   ? "a float input"
-              : dtype_is_float(c->in[1]->type) ? "float weights"
-                                               : "weights with block scales");
+              without_unit(c));
     REFUSE_IF(dtype_is_fixed(b->type) && b->q.kind == Q_NONE && b->type != DT_SQ32, c,
               "input 2 (\"%s\") is %s without a quantization encoding; give it a scale and an offset", name,
               desc_text(b, text));
@@ -124,7 +143,7 @@ enum status rule_product_types(const struct op_call *c, struct tensor_desc *want
     }
     if (dtype_is_fixed(c->in[1]->type))
         TRY(weight_encoding(c, axis));
-    TRY(bias_type(c));
+    TRY(bias_type(c, axis));
     if (is_float) {
         rule_type(&want[0], c->in[0]);
         return ST_OK;

@@ -202,5 +202,62 @@ def matmul_integer(g):
     near(g.run()[0], x @ ((w + offset) * scale), 1e-3)
 
 
+def per_axis(r, shape, axis, bits):
+    """Signed weights with a scale per element of an axis: what is stored, the scales, and the real weights."""
+    scale = r.uniform(.0002, .002, shape[axis]).astype(np.float32)
+    stored = r.integers(-(1 << bits - 1), 1 << bits - 1, shape)
+    return stored, scale, stored * scale.astype(np.float64).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+
+
+@case(*[(shape, weights, axis, bits) for shape, weights, axis in (((2, 3), (2, 3), 0), ((2, 3, 3), (1, 3), 1), ((3,), (1, 3), 1),
+                                                                 ((2, 2, 3, 40), (5, 40), 1), ((7, 33), (18, 33), 1)) for bits in (8, 4)])
+def matmul_per_channel(g, kind):
+    """MatMulOp_QDQ with weights that have a scale per channel. A rank 1 initializer has its axis along the sum, and becomes [1, k] with
+    axis 1; one of rank 2 is turned, so its columns are axis 0. The result of more than two dimensions is reshaped."""
+    shape, weights, axis, bits = kind
+    r = random("per channel", kind)
+    stored, scale, w = per_axis(r, weights, axis, bits)
+    x = r.uniform(-.1, .1, shape).astype(np.float32)
+    x_scale, rows, reach = .2 / 65535, int(np.prod(shape[:-1])), np.abs(w).sum(1).max() * .1
+    y_scale, encoding = 2 * reach / 65535, {"scales": scale, "offsets": np.zeros(len(scale)), "axis": axis}
+    if bits == 4:
+        encoding["bits"] = 4
+    quantized_x, y, out = g.native(shape, "uq16", scale=x_scale, offset=-32768), g.native((rows, weights[0]), "uq16", scale=y_scale, offset=-32768), g.output((*shape[:-1], weights[0]), "f32")
+    g.node("Quantize", [g.input(x, "f32")], [quantized_x])
+    rank_2 = quantized_x
+    if len(shape) == 1:
+        rank_2 = g.native((1, *shape), "uq16", scale=x_scale, offset=-32768)
+        g.node("Reshape", [quantized_x], [rank_2])
+    g.node("FullyConnected", [rank_2, g.const(stored, "sq8", **encoding)], [y])
+    last = y
+    if len(shape) != 2:
+        last = g.native((*shape[:-1], weights[0]), "uq16", scale=y_scale, offset=-32768)
+        g.node("Reshape", [y], [last])
+    g.node("Dequantize", [last], [out])
+    near(g.run()[0], x.astype(np.float64) @ w.T, y_scale * .51 + x_scale * .51 * np.abs(w).sum(1).max())
+
+
+@case(*[(types, turned) for types in (("uq8", "sq8"), ("uq16", "sq8"), ("uq16", "sq16"), ("sq8", "uq8")) for turned in (0, 1)])
+def matmul_scale_per_term(g, kind):
+    """MatMul with one scale per row of the weights, which is a factor of the terms of every sum; and a bias with a scale of its own."""
+    (x_type, w_type), turned = kind
+    r, rows, depth, columns = random("term", kind), 5, 37, 18
+    scale, offset = r.uniform(.002, .02, depth).astype(np.float32), r.integers(-9, 9, depth) - (128 if w_type == "uq8" else 0)
+    stored = r.integers(*(0, 256) if w_type == "uq8" else (-128, 128), (depth, columns))
+    if w_type == "sq16":
+        offset[:] = 0
+    w = (stored + offset[:, None]) * scale.astype(np.float64)[:, None]
+    low = {"uq8": 0, "sq8": -128, "uq16": 0}[x_type]
+    x, bias, zero = r.integers(low, 256 + low, (rows, depth)), r.integers(-1000, 1000, columns), -low - 128
+    real_x = (x + zero) * .01
+    want = real_x @ w + bias * .001
+    y_scale = np.abs(want).max() / (127 if "8" in x_type else 32767)
+    y_zero = {"uq8": -128, "sq8": 0, "uq16": -32768}[x_type]
+    y = g.output((rows, columns), x_type, scale=y_scale, offset=y_zero)
+    g.node("MatMul", [g.input(x, x_type, scale=.01, offset=zero), g.const(stored.T if turned else stored, w_type, scales=scale, offsets=offset, axis=turned),
+                      g.const(bias, "sq32", scale=.001)], [y], {"transpose_in0": (0, "b8"), "transpose_in1": (turned, "b8")})
+    near(real(g.run()[0], y_scale, y_zero), want, y_scale * .501)
+
+
 if __name__ == "__main__":
     main(on_gpu=18)

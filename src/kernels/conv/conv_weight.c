@@ -7,6 +7,7 @@
  *     with a mapping           q + offset + 1, or 2 (q + offset) + 1 at half the scale
  *     expansion (LPBQ)         the same times the integer scale of the block, so that the ordinary kernels compute it
  *     block, float block       q + offset of the block; scales are applied run by run (conv_blocks_ref.c)
+ *     per term of the sum      f32 beside x as f32: matrices with a scale per element of another axis than the outputs'
  *
  * All of them but the first are called effective here: the class of arithmetic follows from their range. */
 #include "kernels/conv/conv.h"
@@ -89,6 +90,24 @@ static enum status refuse_vector(const struct op_call *c, const struct quant *q)
     return ST_OK;
 }
 
+/* No sum of integers has a unit then. */
+static bool scales_terms(const struct conv_args *a)
+{
+    const struct encoding *e = &a->w_enc;
+    if (a->kind != CONV_MATRIX || e->q.kind != Q_AXIS || e->q.n < 2)
+        return false;
+
+    const uint32_t outputs = e->dim_in + 1 == e->rank ? e->rank - 2 : e->rank - 1;
+    return e->q.axis != (int32_t)outputs;
+}
+
+static void describe_real(struct conv_args *a)
+{
+    a->effective = true;
+    a->cls = CONV_F32;
+    a->dequantized = a->mixed = true;
+}
+
 /* Weights whose range decides how they are stored. */
 static void describe_effective(struct conv_args *a)
 {
@@ -96,8 +115,7 @@ static void describe_effective(struct conv_args *a)
     bool fits8 = r.lo >= -128 && r.hi <= 127, fits16 = r.lo >= -32768 && r.hi <= 32767;
     a->effective = true;
     if (!fits16) { /* no integer product holds them */
-        a->cls = CONV_F32;
-        a->dequantized = a->mixed = true;
+        describe_real(a);
         return;
     }
     a->blocks = is_block_kind(a);
@@ -122,6 +140,10 @@ enum status conv_weight_describe(const struct op_call *c, struct conv_args *a)
               c->op->name, c->node ? c->node : "", a->w_enc.q.blocks_per_axis, a->w_enc.dims[a->w_enc.dim_in]);
     if (a->dequantized) {
         a->effective = true;
+        return ST_OK;
+    }
+    if (scales_terms(a)) {
+        describe_real(a);
         return ST_OK;
     }
     if (is_plain(&a->w_enc.q)) {
