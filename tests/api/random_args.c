@@ -22,9 +22,22 @@ static const char *const param_names[] = {
 static const char *const tensor_names[] = { "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8",
                                             "t9", "ta", "tb", "tc", "td", "te", "tf", "tg", "" };
 
-/* splitmix64 */
+static uint32_t next_of_script(struct dice *d)
+{
+    d->left--;
+    return *d->script++;
+}
+
+/* The script's bytes, as many as the number takes; then splitmix64. */
 uint32_t dice_draw(struct dice *d, uint32_t below)
 {
+    if (d->left > 0) {
+        uint32_t value = next_of_script(d);
+        if (below > 256 && d->left > 0)
+            value = value << 8 | next_of_script(d);
+        return value % below;
+    }
+
     uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);

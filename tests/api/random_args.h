@@ -12,6 +12,8 @@ enum { GROUND_BYTES = 1 << 16, ARG_TENSORS = 6, ARG_PARAMS = 4 };
 /* One per thread. */
 struct dice {
     uint64_t state;
+    const uint8_t *script; /* decides as long as there is some left of it: the bytes of a fuzz input */
+    size_t left;
     _Alignas(
         64) uint8_t ground[GROUND_BYTES]; /* what pointers point at: data, scales, block sizes; outputs land here, too */
 };

@@ -2,7 +2,7 @@
 /* main() for fuzz targets where libFuzzer is not at hand: any compiler, with or without sanitizers. It replays the corpus,
  * then runs a fixed number of mutated inputs; the same seed and corpus give the same inputs on every machine.
  *
- *     fuzz_json [-runs=N] [-seed=S] [-max_len=L] [-timeout=SECONDS] [-artifact_prefix=P] FILE|FOLDER...
+ *     fuzz_json [-runs=N] [-seed=S] [-max_len=L] [-timeout=SECONDS] [-artifact_prefix=P] [-close_fd_mask=2] FILE|FOLDER...
  *
  * An input that crashes, aborts, trips a sanitizer or runs past the timeout is left in the file P"crash-<hash>". When the
  * process may end without a word (kill -9, out of memory), FUZZ_KEEP=FILE has each input written to FILE before it runs. */
@@ -19,6 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
+void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 __attribute__((visibility("default"))) const char *__ubsan_default_options(void);
 
@@ -36,7 +37,7 @@ struct corpus {
 };
 
 struct options {
-    uint64_t runs, seed, max_len, timeout;
+    uint64_t runs, seed, max_len, timeout, close_fd_mask;
 };
 
 /* What runs right now, for the handler. */
@@ -46,6 +47,7 @@ static const char *running_name = "a mutated input";
 static const char *artifact_prefix = "";
 static const char *keep_file;
 static uint64_t rng;
+static int report_fd = STDERR_FILENO;
 
 static const uint64_t interesting[] = { 0,          1,           0x7f,      0x80,       0xff,          0x100,
                                         0x7fff,     0x8000,      0xffff,    0x10000,    0x7fffffff,    0x80000000,
@@ -108,14 +110,14 @@ static void leave_input(void)
     running = NULL;
     const char *parts[] = { "\nfuzz: the input (", running_name, ") is left in ", path, "\n" };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
+        if (write(report_fd, parts[i], strlen(parts[i])) < 0)
             return;
 }
 
 static void on_signal(int sig)
 {
     static const char hang[] = "\nfuzz: timeout: the input ran too long\n";
-    if (sig == SIGALRM && write(STDERR_FILENO, hang, sizeof(hang) - 1) < 0)
+    if (sig == SIGALRM && write(report_fd, hang, sizeof(hang) - 1) < 0)
         _exit(3);
     leave_input();
     signal(sig, SIG_DFL);
@@ -132,6 +134,19 @@ static void watch_for_death(void)
         if (!taken) /* by a sanitizer, which prints its report and then calls back */
             signal(fatal_signals[i], on_signal);
     }
+}
+
+/* What the target itself writes to standard error is lost (mask 2, as libFuzzer has it), reports are not. */
+static void close_stderr(void)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    report_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (report_fd < 0 || null < 0 || dup2(null, STDERR_FILENO) < 0)
+        give_up("cannot redirect", "standard error");
+    close(null);
+    if (__sanitizer_set_report_fd)
+        __sanitizer_set_report_fd((void *)(intptr_t)report_fd);
 }
 
 static void corpus_add(struct corpus *c, const char *name, const uint8_t *p, size_t n)
@@ -338,8 +353,9 @@ static void take_option(struct options *o, const char *arg)
     if (strncmp(arg, prefix, sizeof(prefix) - 1) == 0)
         artifact_prefix = arg + sizeof(prefix) - 1;
     else if (!take_number(arg, "-runs=", &o->runs) && !take_number(arg, "-seed=", &o->seed) &&
-             !take_number(arg, "-max_len=", &o->max_len) && !take_number(arg, "-timeout=", &o->timeout))
-        give_up("unknown option; known are -runs= -seed= -max_len= -timeout= -artifact_prefix=", arg);
+             !take_number(arg, "-max_len=", &o->max_len) && !take_number(arg, "-timeout=", &o->timeout) &&
+             !take_number(arg, "-close_fd_mask=", &o->close_fd_mask))
+        give_up("unknown option; known are -runs= -seed= -max_len= -timeout= -close_fd_mask= -artifact_prefix=", arg);
 }
 
 int main(int argc, char **argv)
@@ -358,6 +374,8 @@ int main(int argc, char **argv)
     rng = o.seed;
     keep_file = getenv("FUZZ_KEEP");
     watch_for_death();
+    if (o.close_fd_mask & 2)
+        close_stderr();
     for (size_t i = 0; i < c.n; i++)
         run_one(&o, c.at[i].name, c.at[i].at, c.at[i].n);
     run_mutations(&o, &c);

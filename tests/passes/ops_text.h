@@ -142,7 +142,7 @@ static uint32_t text_params(struct ops_text *t, const struct op_def *op, const c
     return n;
 }
 
-static enum status text_call(struct ops_text *t, const char *op, const char *in, const char *params, const char *out)
+static inline enum status text_call(struct ops_text *t, const char *op, const char *in, const char *params, const char *out)
 {
     memset(t, 0, sizeof(*t));
     for (size_t i = 0; i < sizeof(text_scales) / sizeof(text_scales[0]); i++) {
