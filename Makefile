@@ -3,15 +3,17 @@
 
 BUILD ?= build
 PREFIX ?= /opt/openqnn
+ENGINE ?= driver
 FUZZ_RUNS ?= 1000000
 FUZZ_SEED ?= $(shell date +%s)
+HOURS ?= 1
 
 # A relative PREFIX means relative to here; make does not expand "~" itself.
 prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
 sanitized_suites := unit api kernels passes rpc threads clients
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check bench install suite asan ubsan tsan fuzz format clean
+.PHONY: help setup build demo check bench install suite asan ubsan tsan fuzz torture soak format clean
 
 help:
 	@echo 'openqnn $(shell scripts/version)'
@@ -24,6 +26,9 @@ help:
 	@echo '  make suite CLIENT=ggml-qnn SUITE_SRC=DIR  tests of a client, built from its source (docs/clients.md)'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
 	@echo '  make fuzz                 every fuzz target on FUZZ_RUNS=$(FUZZ_RUNS) inputs, from a new seed each time'
+	@echo '  make fuzz ENGINE=libfuzzer   the same guided by coverage (clang): SECONDS=60 each, or RUNS=; CORPUS=DIR TARGETS="a b"'
+	@echo '  make torture              tests of the API and of sessions with each call failing in turn: TESTS=REGEX LIMIT=20'
+	@echo '  make soak HOURS=0.5       all backends for long, with kills, forks and limits; memory and results are watched'
 	@echo '  make format [BASE=REV]     clang-format on what was changed since then, or since the last commit'
 	@echo '  make clean                remove all build folders'
 
@@ -65,12 +70,25 @@ tsan: setup
 	@scripts/sanitize.sh thread build-tsan tsan threads
 
 fuzz: setup
+ifeq ($(ENGINE),libfuzzer)
+	@scripts/setup.sh fuzz
+	@python3 scripts/fuzz.py --seed $(FUZZ_SEED) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(RUNS),--runs $(RUNS)) \
+		$(if $(CORPUS),--corpus '$(CORPUS)') $(if $(TARGETS),--targets '$(TARGETS)') $(if $(SHRINK),--shrink)
+else
 	@TIMEOUT_FACTOR=0 TEST_ARGS='-runs=$(FUZZ_RUNS) -seed=$(FUZZ_SEED)' \
 		scripts/sanitize.sh address,undefined build-asan-ubsan fuzz fuzz
+endif
+
+torture: setup
+	@scripts/torture.sh $(if $(TESTS),--tests '$(TESTS)') $(if $(CLASSES),--classes '$(CLASSES)') \
+		$(if $(SECONDS),--seconds $(SECONDS),--limit $(or $(LIMIT),20))
+
+soak: build
+	@tests/soak/soak.sh $(BUILD) $(HOURS)
 
 format: setup
 	@scripts/setup.sh format
 	@scripts/format.sh
 
 clean:
-	@rm -rf $(BUILD) build-asan build-ubsan build-asan-ubsan build-tsan
+	@rm -rf $(BUILD) build-asan build-ubsan build-asan-ubsan build-tsan build-libfuzzer
