@@ -5,8 +5,10 @@
 #include "QNN/QnnDevice.h"
 
 #include "api/objects.h"
+#include "base/forks.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* users of devices, and the list below */
+FORKS_HOLD(lock)
 static VEC(void *) given; /* descriptions that clients have from getPlatformInfo */
 
 static Qnn_ErrorHandle_t unsupported(void *log, const char *call)

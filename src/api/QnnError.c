@@ -7,6 +7,7 @@
 
 #include "api/errors.h"
 #include "api/log.h"
+#include "base/forks.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -18,6 +19,7 @@ struct verbose {
 };
 static struct verbose *messages;
 static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(messages_lock)
 
 static struct verbose *unlist(const char *text)
 {

@@ -7,8 +7,10 @@
 #include "QNN/QnnProperty.h"
 
 #include "api/objects.h"
+#include "base/forks.h"
 
 static pthread_mutex_t serial_lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(serial_lock)
 static struct api_profile *live; /* all that have a serial number */
 static uint32_t last_serial;     /* numbers are never used again */
 

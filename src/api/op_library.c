@@ -11,6 +11,7 @@
 #include "api/errors.h"
 #include "api/log.h"
 #include "api/op_package.h"
+#include "base/forks.h"
 #include "base/mem.h"
 
 /* Newer tables may be longer than those of our headers. */
@@ -30,6 +31,7 @@ struct package {
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(all_lock)
 static struct package *all;
 
 static const char *code_name(uint64_t code)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parents and children: lists of handles under one lock, held only for list operations. */
 #include "api/objects.h"
+#include "base/forks.h"
 
 static pthread_mutex_t tree_lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(tree_lock)
 
 enum status children_add(struct children *c, void *handle)
 {

@@ -7,6 +7,7 @@
  *
  * Life of a slot: free (not live, type 0) -> live -> closing (not live, pins > 0) -> free. The generation grows each time
  * a slot is used; one that has used up its generations is never used again. The mutex is only for opening and closing. */
+#include "base/forks.h"
 #include "base/handle.h"
 
 #include <pthread.h>
@@ -43,6 +44,7 @@ static _Atomic uint32_t library_tag;                            /* 0: nothing op
 static _Atomic unsigned live_count;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(lock)
 /* Under the lock: slots ever used, list of free ones among them, generation that a fresh slot begins with. */
 static uint32_t used_slots, free_list, first_generation;
 

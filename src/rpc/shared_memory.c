@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/forks.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "rpc/rpc.h"
@@ -22,6 +23,7 @@ struct block {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(lock)
 static VEC(struct block) blocks; /* sorted by address */
 
 /* Index of the first block that ends behind `p`. */

@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/forks.h"
 
 /* Held while libraries are opened, and while their names are read: the dynamic linker has a lock of its own, which thread
  * sanitizers do not see. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(lock)
 
 /* ---- one copy --------------------------------------------------------------------------------------------------------- */
 

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
+#include "base/forks.h"
 #include "base/mem.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(lock)
 static struct htp_session *sessions[HTP_MAX_SESSIONS];
 
 /* OPENQNN_SESSION_BYTES: another size of address space, for tests of placing. */

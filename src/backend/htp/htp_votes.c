@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "base/forks.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -22,6 +23,7 @@ struct power_config {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(lock)
 static VEC(struct power_config) configs;
 static uint32_t last_id;
 static uint32_t grow_bytes;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/lpai/lpai_backend.h"
+#include "base/forks.h"
 
 static const struct {
     const char *name, *size, *option;
@@ -141,6 +142,7 @@ enum status lpai_pools_complete(const struct backend_graph *g, const struct lpai
 /* ---- the graphs of the process ---------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t claims_lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(claims_lock)
 static struct lpai_claim *claims;
 static struct {
     uint64_t bytes;

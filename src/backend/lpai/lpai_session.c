@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "backend/lpai/lpai_backend.h"
+#include "base/forks.h"
 #include "base/mem.h"
 
 #define SESSION_BYTES ((uint64_t)15 << 28) /* 3.75 GiB of a 32-bit address space */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+FORKS_HOLD(lock)
 static struct lpai_session *current;     /* the one that new contexts join; NULL: start one */
 static void *stub_lib;                   /* kept: a session holds code of it */
 static const struct rpc_link *stub_link;
