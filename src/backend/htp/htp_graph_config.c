@@ -191,7 +191,9 @@ static enum status take_option(const void *custom, struct htp_graph_cfg *s)
             continue;
         if (options[i].take)
             return options[i].take(c, s);
-        *((uint8_t *)s + options[i].at) = c->foldReluActivationIntoConvOff; /* all flags lie at the same byte */
+        /* All flags lie at the same byte. A client may have put another number than 0 and 1 there, which no bool is. */
+        const uint8_t *flag = (const uint8_t *)&c->foldReluActivationIntoConvOff;
+        *((uint8_t *)s + options[i].at) = *flag != 0;
         if (options[i].without_effect)
             without_effect(options[i].name);
         return ST_OK;
