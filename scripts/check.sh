@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # make check: every stage runs even when an earlier one failed; the end says what failed and what was skipped, and why.
 #
-#   release    all tests as users get the libraries, gates included
+#   release    all tests as users get the libraries, gates included, and a few seconds of the soak
 #   sanitize   address + undefined behaviour, fewer random cases
+#   torture    the same build: a sample of failing allocations and system calls
 #   fuzz       the same build: committed corpora and a bounded number of mutations
 #   threads    the thread sanitizer on the tests that use threads
+#
+# Fuzzing and torture draw anew each day; the seeds are printed. FUZZ_SEED and TORTURE_SEED repeat another day's choice.
 set -u
+: "${FUZZ_SEED:=$(date -u +%Y%m%d)}" "${TORTURE_SEED:=$(date -u +%Y%m%d)}"
+export TORTURE_SEED
 cd "$(dirname "$0")/.."
 
 logs=
@@ -23,12 +28,15 @@ stage() {
 
 release() {
     { [ -f build/build.ninja ] || meson setup build; } && ninja -C build &&
-        meson test -C build --no-rebuild --no-suite fuzz --logbase check-release --timeout-multiplier 2 --print-errorlogs
+        meson test -C build --no-rebuild --no-suite fuzz --no-suite torture --logbase check-release --timeout-multiplier 2 --print-errorlogs
 }
 
 stage release build release
 stage sanitize build-asan-ubsan scripts/sanitize.sh address,undefined build-asan-ubsan check-sanitize unit api kernels passes rpc
-stage fuzz build-asan-ubsan scripts/sanitize.sh address,undefined build-asan-ubsan check-fuzz fuzz
+stage torture build-asan-ubsan scripts/sanitize.sh address,undefined build-asan-ubsan check-torture torture
+echo "fuzz and torture: FUZZ_SEED=$FUZZ_SEED TORTURE_SEED=$TORTURE_SEED make check draws the same"
+stage fuzz build-asan-ubsan env TEST_ARGS="-seed=$FUZZ_SEED" \
+    scripts/sanitize.sh address,undefined build-asan-ubsan check-fuzz fuzz
 stage threads build-tsan scripts/sanitize.sh thread build-tsan check-threads threads
 
 echo

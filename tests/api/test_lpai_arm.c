@@ -243,6 +243,15 @@ static void test_registered(void **state)
     free(b.data);
 }
 
+/* 0 would be the process group of this test. */
+static int kill_child(void)
+{
+    unsigned n;
+    pid_t pid = child(&n);
+
+    return pid > 0 ? kill(pid, SIGKILL) : -1;
+}
+
 /* ---- when it dies ----------------------------------------------------------------------------------------------------- */
 
 static void test_killed(void **state)
@@ -250,11 +259,10 @@ static void test_killed(void **state)
     (void)state;
     struct stream s, fresh;
     uint8_t before[4096];
-    unsigned n;
     stream_open(&s, KIT_LPAI, 8, true);
     frame_is_right(&s, 0);
     memcpy(before, s.persistent.data, s.persistent.bytes);
-    assert_int_equal(kill(child(&n), SIGKILL), 0);
+    assert_int_equal(kill_child(), 0);
     FAILS_SAYING(LOST, "create them again", frame(&s, 1));
     FAILS(LOST, frame(&s, 1));
     FAILS(LOST, kit_pool(s.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, s.scratch.data, (uint32_t)s.scratch.bytes));
@@ -296,13 +304,12 @@ static void test_killed_while_running(void **state)
     for (int round = 0; round < 10; round++) {
         struct stream s;
         pthread_t thread;
-        unsigned n;
         stream_open(&s, KIT_LPAI, 8, true);
         struct runner r = { .s = &s };
         assert_int_equal(pthread_create(&thread, NULL, run_until_lost, &r), 0);
         while (atomic_load(&r.done) < 1 + round * 7)
             ;
-        assert_int_equal(kill(child(&n), SIGKILL), 0);
+        assert_int_equal(kill_child(), 0);
         pthread_join(thread, NULL);
         assert_int_equal(CODE(r.ended), LOST);
         stream_close(&s);

@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -268,6 +269,17 @@ EXPORT int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
     void *pid = va_arg(list, void *);
     va_end(list);
     return fails(SPAWN, CALLER) ? -1 : next(fn, stack, flags, arg, pid);
+}
+
+/* A test that found no session to kill must not kill its process group, or everything. */
+EXPORT int kill(pid_t pid, int signal)
+{
+    NEXT(kill)
+    if (pid <= 1) {
+        errno = ESRCH;
+        return -1;
+    }
+    return next(pid, signal);
 }
 
 #define WRAP_OPEN(name)                                   \

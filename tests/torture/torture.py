@@ -257,7 +257,7 @@ def main():
     parser.add_argument("--classes", default=",".join(CLASSES))
     parser.add_argument("--limit", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--seed", type=int, default=int(time.time()) // 86400)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("TORTURE_SEED") or time.strftime("%Y%m%d", time.gmtime())))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="")
     args = parser.parse_args()
