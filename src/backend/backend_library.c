@@ -3,9 +3,12 @@
 #include "backend/backend.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/descriptors.h"
 
 const char *backend_own_path(void)
 {
@@ -31,6 +34,10 @@ enum status backend_open_symbol(const char *name, const char *symbol, void **lib
         return ST_OK;
 
     *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*lib) { /* dlerror says it in words that depend on the locale */
+        errno = descriptors_errno();
+        TRY(descriptors_left(ST_LOADING, name));
+    }
     RETURN_IF(!*lib, ST_LOADING, "%s cannot be opened: %s; copy it again, or remove it: it can be done without", path,
               dlerror());
     *ret = dlsym(*lib, symbol);

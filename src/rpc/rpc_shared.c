@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 enum { PAGE = 4096, SPINS_PER_LOOK = 32, NS_PER_S = 1000000000 };
 
@@ -34,9 +35,10 @@ enum status shared_create(const char *name, uint64_t bytes, int *ret_fd)
 {
     TRY(check_file_limit(bytes));
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    RETURN_IF(fd < 0, ST_SYSTEM,
-              "shared memory of %llu bytes: no file descriptor: %s; close some or raise the limit (ulimit -n)",
-              (unsigned long long)bytes, strerrordesc_np(errno));
+    if (fd < 0)
+        TRY(descriptors_left(ST_SYSTEM, "shared memory"));
+    RETURN_IF(fd < 0, ST_SYSTEM, "shared memory of %llu bytes: no memfd: %s", (unsigned long long)bytes,
+              strerrordesc_np(errno));
     if (bytes > INT64_MAX || ftruncate(fd, (off_t)bytes) != 0) {
         int why = errno;
         close(fd);
