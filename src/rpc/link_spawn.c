@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,36 +21,66 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STACK = 64 * 1024, MAX_ENVIRONMENT = 64, KERNEL_SIGNALS = 64, PIDFD_TYPE = 3 /* P_PIDFD */ };
+#include "base/descriptors.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { SESSION_FDS = 10, STACK = 64 * 1024, KERNEL_SIGNALS = 64, REAP_MS = 10000, PIDFD_TYPE = 3 /* P_PIDFD */ };
 #define LOADER "/lib64/ld-linux-x86-64.so.2" /* the ABI's name for it */
 
 struct plan {
     const char *skel;
     int sock;
-    int failed; /* errno */
-    const char *environment[MAX_ENVIRONMENT + 1];
+    int failed; /* errno of what kept the child from becoming the skel; 0: it became one */
+    const char **environment;
 };
 
-/* What a session may know of the client's environment, by how the names begin: its own settings, and those of the loader,
- * the C library, sanitizers and coverage. */
-static const char *const known[] = { "OPENQNN_", "LD_",   "MALLOC_", "GLIBC_TUNABLES=", "ASAN_", "UBSAN_",
-                                     "TSAN_",    "LSAN_", "GCOV_",   "LLVM_PROFILE_" };
+/* What a session may know of the client's environment, by how the names begin: its own settings, where its libraries are,
+ * and the settings of the C library, sanitizers and coverage. */
+static const char *const known[] = { "OPENQNN_", "LD_LIBRARY_PATH=", "MALLOC_", "GLIBC_TUNABLES=", "ASAN_",
+                                     "UBSAN_",   "TSAN_",            "LSAN_",   "GCOV_",           "LLVM_PROFILE_" };
 
-static bool may_know(const char *entry)
+static bool may_know(const char *entry, bool debug)
 {
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strncmp(entry, known[i], strlen(known[i])) == 0)
             return true;
-    return false;
+
+    /* Code of others (LD_PRELOAD, LD_AUDIT) comes into a session only when that is asked for; sanitizers may need it. */
+    return (debug || !RPC_SANDBOX) && strncmp(entry, "LD_", strlen("LD_")) == 0;
 }
 
-static void choose_environment(struct plan *p)
+/* A list of the variables that a session gets; the caller frees it. */
+static enum status choose_environment(const char ***ret)
 {
+    bool debug;
+    TRY(spawn_debug_read(&debug));
+
+    size_t all = 0;
+    while (environ && environ[all])
+        all++;
+    const char **list = mem_array(const char *, all + 1);
+    RETURN_IF(!list, ST_NO_MEMORY, "no memory to start a session");
+
     size_t n = 0;
-    for (char **e = environ; e && *e && n < MAX_ENVIRONMENT; e++)
-        if (may_know(*e))
-            p->environment[n++] = *e;
-    p->environment[n] = NULL;
+    for (size_t i = 0; i < all && environ[i]; i++)
+        if (may_know(environ[i], debug))
+            list[n++] = environ[i];
+    list[n] = NULL;
+
+    *ret = list;
+    return ST_OK;
+}
+
+enum status spawn_debug_read(bool *ret)
+{
+    const char *text = getenv("OPENQNN_SESSION_DEBUG");
+    bool on = text && str_eq(text, "1");
+
+    RETURN_IF(text && !on && !str_eq(text, "0"), ST_INVALID_ARG,
+              "OPENQNN_SESSION_DEBUG=\"%s\"; 0 (off) or 1 (on) is expected", text);
+    *ret = on;
+    return ST_OK;
 }
 
 /* clone by the name that sanitizers leave alone: what they do around it is meant for children with memory of their own. */
@@ -69,16 +101,40 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void close
         syscall(SYS_close, fd);
 }
 
-__attribute__((no_sanitize("address", "thread", "undefined"))) static void set_up_descriptors(int sock)
+/* Few descriptors of the client's soft limit shall not be too few for the session. False: the hard limit is lower. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static bool raise_limit(void)
 {
-    long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
-    long other = syscall(SYS_fcntl, sock, F_DUPFD, SPAWN_FD + 1); /* out of the way of what is put in place now */
-    syscall(SYS_dup2, null, 0);
-    syscall(SYS_dup2, null, 1);
-    if (syscall(SYS_fcntl, 2, F_GETFD) < 0)
-        syscall(SYS_dup2, null, 2);
-    syscall(SYS_dup2, other, SPAWN_FD);
+    struct rlimit limit = { 0, 0 };
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) != 0 || limit.rlim_cur >= SESSION_FDS)
+        return true;
+    if (limit.rlim_max < SESSION_FDS)
+        return false;
+    limit.rlim_cur = SESSION_FDS;
+    return syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL) == 0;
+}
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) static bool set_up_descriptors(int sock)
+{
+    /* The socket first, and all else closed: then there is room, however few descriptors the client may have. */
+    if (sock == SPAWN_FD)
+        syscall(SYS_fcntl, sock, F_SETFD, 0);
+    else if (syscall(SYS_dup2, sock, SPAWN_FD) < 0)
+        return false;
     close_from(SPAWN_FD + 1);
+
+    bool quiet = sock == 2 || syscall(SYS_fcntl, 2, F_GETFD) < 0;
+    if (sock == 2)
+        syscall(SYS_close, 2);
+    syscall(SYS_close, 0);
+    syscall(SYS_close, 1);
+
+    long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+    if (null >= 0) {
+        syscall(SYS_fcntl, null, F_DUPFD, 1);
+        if (quiet)
+            syscall(SYS_fcntl, null, F_DUPFD, 2);
+    }
+    return true;
 }
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) static int child(void *arg)
@@ -88,24 +144,46 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static int child(
     uint64_t none = 0;
     for (int i = 1; i <= KERNEL_SIGNALS; i++)
         syscall(SYS_rt_sigaction, i, &standard, NULL, sizeof(none));
-    set_up_descriptors(p->sock);
+    if (!raise_limit() || !set_up_descriptors(p->sock)) {
+        p->failed = EMFILE;
+        syscall(SYS_exit_group, 127);
+    }
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
     const char *direct[] = { p->skel, NULL }, *loaded[] = { LOADER, p->skel, NULL };
     syscall(SYS_execve, p->skel, direct, p->environment);
-    p->failed = errno;
-    if (errno == EACCES) /* a file that lost its x bit, as libraries often do when they are copied */
+    int why = errno;
+    if (why == EACCES) /* a file that lost its x bit, as libraries often do when they are copied */
         syscall(SYS_execve, LOADER, loaded, p->environment);
+    p->failed = why;
     syscall(SYS_exit_group, 127);
     return 0;
+}
+
+static enum status not_started(const char *skel, int why)
+{
+    struct rlimit limit = { 0, 0 };
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    RETURN_IF(why == EMFILE, ST_SYSTEM,
+              "no free file descriptors for a session: it needs %d, and the hard limit is %llu; raise RLIMIT_NOFILE "
+              "(ulimit -Hn)",
+              SESSION_FDS, (unsigned long long)limit.rlim_max);
+    return status_fail(
+        ST_LOADING,
+        "%s could not be started: %s; it must be a skel of this installation on a file system that allows programs", skel,
+        strerrordesc_np(why));
 }
 
 static enum status start(const char *skel, int sock, struct spawned *ret)
 {
     struct plan p = { .skel = skel, .sock = sock };
     sigset_t all, before;
-    choose_environment(&p);
+    TRY(choose_environment(&p.environment));
     char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    RETURN_IF(stack == MAP_FAILED, ST_NO_MEMORY, "no memory to start a session");
+    if (stack == MAP_FAILED) {
+        mem_free(p.environment);
+        return status_fail(ST_NO_MEMORY, "no memory to start a session");
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of the client may run in the child */
     int pidfd = -1;
@@ -113,19 +191,17 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
     int why = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     munmap(stack, STACK);
+    mem_free(p.environment);
+
+    errno = why;
+    if (pid < 0)
+        TRY(descriptors_left(ST_SYSTEM, "the process of a session"));
     RETURN_IF(pid < 0, ST_SYSTEM, "no process for a session: %s; check the limits on processes and memory",
               strerrordesc_np(why));
-    /* A child that could not be replaced has ended already; one that runs the loader has noted its first failure, and goes
-     * on. */
-    siginfo_t info = { 0 };
-    bool ended =
-        p.failed && waitid((idtype_t)PIDFD_TYPE, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid;
-    if (ended) {
+    if (p.failed) {
+        spawn_reap(pidfd);
         close(pidfd);
-        return status_fail(
-            ST_LOADING,
-            "%s could not be started: %s; it must be a skel of this installation on a file system that allows programs",
-            skel, strerrordesc_np(p.failed));
+        return not_started(skel, p.failed);
     }
     ret->pid = pid;
     ret->pidfd = pidfd;
@@ -135,8 +211,11 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
 enum status spawn_session(const char *skel, struct spawned *ret)
 {
     int pair[2];
-    RETURN_IF(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0, ST_SYSTEM,
-              "no socket pair for a session: %s", strerrordesc_np(errno));
+    bool failed = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0;
+    if (failed)
+        TRY(descriptors_left(ST_SYSTEM, "the socket of a session"));
+    RETURN_IF(failed, ST_SYSTEM, "no socket pair for a session: %s", strerrordesc_np(errno));
+
     enum status st = start(skel, pair[1], ret);
     close(pair[1]);
     if (st != ST_OK)
@@ -154,7 +233,11 @@ void spawn_kill(int pidfd)
 
 void spawn_reap(int pidfd)
 {
+    struct pollfd p = { .fd = pidfd, .events = POLLIN };
     siginfo_t info;
-    while (waitid((idtype_t)PIDFD_TYPE, (id_t)pidfd, &info, WEXITED | __WALL) != 0 && errno == EINTR)
+
+    while (poll(&p, 1, REAP_MS) < 0 && errno == EINTR)
+        ;
+    while (waitid((idtype_t)PIDFD_TYPE, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL) != 0 && errno == EINTR)
         ;
 }

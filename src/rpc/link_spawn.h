@@ -3,6 +3,7 @@
 #ifndef RPC_LINK_SPAWN_H
 #define RPC_LINK_SPAWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -18,7 +19,12 @@ struct spawned {
  * have their defaults there, and nothing is blocked. Safe in a client with threads. */
 enum status spawn_session(const char *skel, struct spawned *ret);
 
+/* OPENQNN_SESSION_DEBUG: whether debuggers and preloaded libraries are let into sessions. */
+enum status spawn_debug_read(bool *ret);
+
 void spawn_kill(int pidfd); /* -1 allowed */
-void spawn_reap(int pidfd); /* wait for its end; a client that has waited for all its children itself is no error */
+/* Wait for its end, but not for one that the kernel or a debugger holds back. A client that has waited for all its children
+ * itself is no error. */
+void spawn_reap(int pidfd);
 
 #endif
