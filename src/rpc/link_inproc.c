@@ -17,6 +17,7 @@ static enum status inproc_start(struct rpc_session *s, const struct rpc_session_
     struct rpc_hello h = { .version = RPC_LINK_VERSION, .arch = o->arch, .threads = o->threads, .lanes = s->lanes,
                            .budget = o->budget };
     h.spin_us = s->cores > 1 ? SPIN_US : 0;
+    s->limit_ns = 0; /* it stands still only together with its client */
     TRY(worker_create(&h, &s->worker));
     for (uint32_t i = 0; i < s->lanes; i++)
         TRY(runner_start(s->worker, i, &s->rings[i], &s->runners[i]));

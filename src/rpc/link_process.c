@@ -9,12 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/descriptors.h"
 #include "rpc/link_process.h"
 #include "rpc/link_spawn.h"
 #include "rpc/rpc_link.h"
 #include "rpc/rpc_packet.h"
 
-enum { SPIN_US = 50, HELLO_MS = 30000 };
+enum { SPIN_US = 50, START_MS = 30000, SLICE_MS = 100 };
+#define NS_PER_MS UINT64_C(1000000)
 
 /* ---- packets ---------------------------------------------------------------------------------------------------------- */
 
@@ -24,24 +27,31 @@ static bool process_lost(struct rpc_session *s)
     return poll(&p, 1, 0) > 0;
 }
 
-/* Wait for an answer or the end of the process. An answer given before the end still counts. */
-static enum status await_answer(struct rpc_session *s, int ms)
+/* Wait for an answer or the end of the process. An answer given before the end still counts, and a process that is silent
+ * for too long counts as ended. */
+static enum status await_answer(struct rpc_session *s, const char *what, uint64_t limit_ns)
 {
     struct pollfd p[] = { { .fd = s->sock, .events = POLLIN }, { .fd = s->pidfd, .events = POLLIN } };
-    int n;
-    do
-        n = poll(p, 2, ms);
-    while (n < 0 && errno == EINTR);
-    RETURN_IF(n == 0, ST_COMMUNICATION, "no answer within %d seconds", ms / 1000);
+    struct rpc_watch watch;
+
+    watch_begin(&watch, clock_ns());
+    for (int n; (n = poll(p, 2, SLICE_MS)) <= 0;) {
+        RETURN_IF(n < 0 && errno != EINTR, ST_COMMUNICATION, "its socket cannot be read: %s", strerrordesc_np(errno));
+        TRY(link_watch(s, &watch, what, limit_ns));
+    }
+
     RETURN_IF(!(p[0].revents & POLLIN), ST_COMMUNICATION, "the process has ended");
     return ST_OK;
 }
 
-static enum status exchange(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds,
-                            struct packet *answer, int ms)
+static enum status exchange(struct rpc_session *s, const struct rpc_request *q, size_t n, const int *fds, unsigned n_fds,
+                            struct packet *answer, uint64_t limit_ns)
 {
-    RETURN_IF(!packet_send(s->sock, bytes, n, fds, n_fds), ST_COMMUNICATION, "the process has ended");
-    TRY(await_answer(s, ms));
+    char what[64];
+
+    RETURN_IF(!packet_send(s->sock, q, n, fds, n_fds), ST_COMMUNICATION, "the process has ended");
+    snprintf(what, sizeof(what), "the answer to a %s message", rpc_type_name(q->type));
+    TRY(await_answer(s, what, limit_ns));
     RETURN_IF(!packet_receive(s->sock, answer), ST_COMMUNICATION, "the process has ended");
     unsigned unexpected = answer->n_fds;
     packet_close_fds(answer);
@@ -53,7 +63,7 @@ static enum status process_exchange(struct rpc_session *s, const void *bytes, si
                                     void *answer, size_t *ret_n)
 {
     struct packet p = { .bytes = answer, .size = sizeof(struct rpc_reply) };
-    TRY(exchange(s, bytes, n, fds, n_fds, &p, -1));
+    TRY(exchange(s, bytes, n, fds, n_fds, &p, s->limit_ns));
     *ret_n = p.size;
     return ST_OK;
 }
@@ -73,6 +83,16 @@ static enum status check_hello(const struct rpc_reply *r, const struct rpc_hello
     return ST_OK;
 }
 
+/* Programs take longer to start than sessions to answer. 0: for ever. */
+static uint64_t start_limit(const struct rpc_session *s, const struct rpc_session_opts *o)
+{
+    uint64_t ns = (o->start_ms ? o->start_ms : START_MS) * NS_PER_MS;
+
+    if (!s->limit_ns || o->start_ms)
+        return s->limit_ns ? ns : 0;
+    return s->limit_ns > ns ? s->limit_ns : ns;
+}
+
 static enum status say_hello(struct rpc_session *s, const struct rpc_session_opts *o, const char *skel)
 {
     struct rpc_request q = { .magic = RPC_MAGIC, .type = RPC_HELLO };
@@ -83,8 +103,10 @@ static enum status say_hello(struct rpc_session *s, const struct rpc_session_opt
     q.hello.spin_us = s->cores > 1 ? SPIN_US : 0;
     snprintf(q.hello.build_id, sizeof(q.hello.build_id), "%s", s->build_id);
     /* The session ends with the client also where a forked child of the client keeps the socket open. */
-    int fds[] = { s->ring_fd, (int)syscall(SYS_pidfd_open, getpid(), 0) };
-    enum status st = exchange(s, &q, sizeof(q), fds, fds[1] < 0 ? 1 : 2, &p, HELLO_MS);
+    int fds[] = { s->common_fd, (int)syscall(SYS_pidfd_open, getpid(), 0) };
+    if (fds[1] < 0)
+        TRY(descriptors_left(ST_SYSTEM, "the client in its session"));
+    enum status st = exchange(s, &q, sizeof(q), fds, fds[1] < 0 ? 1 : 2, &p, start_limit(s, o));
     if (fds[1] >= 0)
         close(fds[1]);
     if (st == ST_OK)
@@ -111,8 +133,8 @@ static enum status process_start(struct rpc_session *s, const struct rpc_session
     s->pidfd = child.pidfd;
     s->pid = child.pid;
     TRY(say_hello(s, o, skel));
-    close(s->ring_fd); /* both sides have it mapped */
-    s->ring_fd = -1;
+    close(s->common_fd); /* both sides have it mapped */
+    s->common_fd = -1;
     return ST_OK;
 }
 
@@ -124,14 +146,15 @@ static void process_cut(struct rpc_session *s)
 /* There is nothing in a session that wants to be saved: it is ended the short way. */
 static void process_stop(struct rpc_session *s)
 {
-    if (s->pidfd >= 0) {
-        if (s->owner == getpid()) {
-            spawn_kill(s->pidfd);
-            spawn_reap(s->pidfd);
-        }
-        close(s->pidfd);
-        close(s->sock);
+    if (s->pidfd < 0)
+        return;
+    if (s->owner == getpid()) {
+        spawn_kill(s->pidfd);
+        spawn_reap(s->pidfd);
     }
+    close(s->pidfd);
+    close(s->sock);
+    s->pidfd = s->sock = -1;
 }
 
 const struct rpc_transport link_process_transport = {

@@ -160,12 +160,35 @@ static bool same_core(const struct link_program *p)
     return atomic_load_explicit(&p->ring->session_cpu, memory_order_relaxed) == (uint32_t)sched_getcpu();
 }
 
+/* Is the session still there, and does it answer? A signal that has fired is not kept waiting as long as a run without. */
+static enum status look_at_session(struct rpc_session *s, struct rpc_watch *watch, const struct rpc_cancel *cancel)
+{
+    bool fired = cancel && stopped(cancel) != ST_OK;
+    const char *what = fired ? "a run after its signal" : "a run";
+    uint64_t limit_ns = s->limit_ns;
+
+    if (!link_alive(s))
+        return link_lost(s, "it ended during a run");
+    if (fired && limit_ns > WATCH_SIGNAL_NS)
+        limit_ns = WATCH_SIGNAL_NS;
+
+    enum status st = link_watch(s, watch, what, limit_ns);
+    if (st == ST_OK)
+        return ST_OK;
+
+    char why[STATUS_TEXT_MAX];
+    strcpy(why, status_text());
+    return link_lost(s, why);
+}
+
 static enum status await(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
 {
     struct rpc_call *c = p->area;
+    struct rpc_watch watch;
     uint64_t poll_ns = s->cores > 1 ? at_most(r->wait.poll_us, MAX_POLL_US) * 1000 : 0;
     uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns,
              look = r->cancel || r->pause ? LOOK_SIGNAL_NS : LOOK_NS, looked = c->submit_ns;
+    watch_begin(&watch, looked);
     for (uint32_t state; (state = atomic_load(&c->state)) != CALL_DONE;) {
         if (pass_signal(c, r->cancel))
             return stopped(r->cancel);
@@ -174,8 +197,7 @@ static enum status await(struct rpc_session *s, struct link_program *p, struct r
         uint64_t now = clock_ns();
         if (now - looked > LOOK_NS) {
             looked = now;
-            if (!link_alive(s))
-                return link_lost(s, "it ended during a run");
+            TRY(look_at_session(s, &watch, r->cancel));
         }
         bool poll = now >= begin && now < end && !same_core(p);
         r->polls += poll;

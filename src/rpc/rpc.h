@@ -9,7 +9,8 @@
  *     client process                      socket pair: map, load, unload (descriptors by SCM_RIGHTS)       session process
  *     backend/X -> link (stub library)    shared ring: run, with polling or futex waits                    worker -> exec
  *
- * When the process dies, calls in flight and all later ones return ST_COMMUNICATION; close it and open another. */
+ * When the process dies, calls in flight and all later ones return ST_COMMUNICATION; close it and open another. A process
+ * that does not answer within OPENQNN_SESSION_TIMEOUT is killed. */
 #ifndef RPC_RPC_H
 #define RPC_RPC_H
 
@@ -47,7 +48,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 7, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 8, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -59,6 +60,7 @@ struct rpc_session_opts {
     uint32_t threads;      /* worker threads for a graph, at least 1 */
     uint32_t lanes;        /* graphs that run at the same time, each with that many threads; 0: one */
     uint64_t budget;       /* address space in bytes that mappings and heap are charged to; 0: no limit */
+    uint32_t start_ms;     /* how long it may take to start; 0: 30 s, or OPENQNN_SESSION_TIMEOUT where that is more */
 };
 
 /* How the caller of run waits for the answer: spin for poll_us, then sleep on a futex. */

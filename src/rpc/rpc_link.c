@@ -4,6 +4,7 @@
 #include "rpc/rpc_link.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,13 +15,39 @@
 #include "rpc/rpc_fault.h"
 #include "rpc/rpc_shared.h"
 
+#define NS_PER_MS UINT64_C(1000000)
+
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
 
 enum status link_lost(struct rpc_session *s, const char *why)
 {
-    if (!atomic_exchange(&s->dead, true))
+    char first_why[STATUS_TEXT_MAX];
+
+    pthread_mutex_lock(&s->lock);
+    bool first = !atomic_load(&s->dead);
+    if (first) {
+        snprintf(s->why, sizeof(s->why), "%s", why);
+        atomic_store(&s->dead, true);
+    }
+    strcpy(first_why, s->why);
+    pthread_mutex_unlock(&s->lock);
+
+    if (first)
         s->t->cut(s);
-    return status_fail(ST_COMMUNICATION, "session %d: %s; close it and open another", (int)s->pid, why);
+    return status_fail(ST_COMMUNICATION, "process %d: %s", (int)s->pid, first_why);
+}
+
+enum status link_watch(struct rpc_session *s, struct rpc_watch *watch, const char *what, uint64_t limit_ns)
+{
+    if (!limit_ns)
+        return ST_OK;
+
+    uint64_t silent_ns = watch_look(watch, &s->common->heartbeat, clock_ns());
+    RETURN_IF(silent_ns >= limit_ns, ST_COMMUNICATION,
+              "no sign of life for %llu ms, waiting for %s, and it was killed; the limit is %llu ms, which "
+              "OPENQNN_SESSION_TIMEOUT changes, 0 to wait for ever",
+              (unsigned long long)(silent_ns / NS_PER_MS), what, (unsigned long long)(limit_ns / NS_PER_MS));
+    return ST_OK;
 }
 
 enum status link_check(struct rpc_session *s)
@@ -52,7 +79,9 @@ enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const in
     pthread_mutex_lock(&s->control);
     q->magic = RPC_MAGIC;
     q->seq = ++s->seq;
-    enum status st = send_and_check(s, q, fds, n_fds, ret);
+    enum status st = link_check(s); /* it may have died with the message before this one */
+    if (st == ST_OK)
+        st = send_and_check(s, q, fds, n_fds, ret);
     if (st == ST_OK) {
         pthread_mutex_lock(&s->lock);
         s->usage.mapped_bytes = ret->mapped_bytes;
@@ -277,9 +306,9 @@ void link_close(struct rpc_session *s)
     for (size_t i = 0; i < s->programs.n; i++)
         program_free(s->programs.at[i]);
     vec_finish(&s->programs);
-    shared_unmap(s->rings, s->lanes * sizeof(*s->rings));
-    if (s->ring_fd >= 0)
-        close(s->ring_fd);
+    shared_unmap(s->common, rpc_common_bytes(s->lanes));
+    if (s->common_fd >= 0)
+        close(s->common_fd);
     pthread_cond_destroy(&s->turn);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->control);
@@ -299,12 +328,14 @@ static enum status init_turn(struct rpc_session *s)
 
 static enum status start(struct rpc_session *s, const struct rpc_session_opts *o)
 {
-    void *rings;
+    void *common;
     TRY(fault_read());
+    TRY(watch_limit_read(&s->limit_ns));
     RETURN_IF(fault_refuse(FAULT_REFUSE_OPEN), ST_LOADING, "the session was not started: refused by OPENQNN_FAULT");
-    TRY(shared_create("qnn-ring", s->lanes * sizeof(*s->rings), &s->ring_fd));
-    TRY(shared_map(s->ring_fd, 0, s->lanes * sizeof(*s->rings), true, &rings));
-    s->rings = rings;
+    TRY(shared_create("qnn-ring", rpc_common_bytes(s->lanes), &s->common_fd));
+    TRY(shared_map(s->common_fd, 0, rpc_common_bytes(s->lanes), true, &common));
+    s->common = common;
+    s->rings = s->common->rings;
     return s->t->start(s, o);
 }
 
@@ -315,7 +346,7 @@ enum status link_open(const struct rpc_transport *t, const char *build_id, const
     RETURN_IF(!s, ST_NO_MEMORY, "no memory for a session");
     s->t = t;
     s->build_id = build_id;
-    s->ring_fd = s->sock = s->pidfd = -1;
+    s->common_fd = s->sock = s->pidfd = -1;
     s->owner = getpid();
     s->cores = cpu_cores();
     s->lanes = !o->lanes ? 1 : o->lanes < RPC_MAX_LANES ? o->lanes : RPC_MAX_LANES;

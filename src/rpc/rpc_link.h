@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "rpc/rpc.h"
 #include "rpc/rpc_message.h"
+#include "rpc/rpc_watch.h"
 
 /* How control messages travel. Calls come one at a time, except lost and cut. */
 struct rpc_transport {
@@ -47,8 +48,12 @@ struct rpc_session {
     pid_t owner;             /* a forked child may not use its parent's session */
     uint32_t seq;
     struct rpc_usage usage;
-    int ring_fd;
-    struct rpc_ring *rings; /* one per lane */
+    int common_fd;
+    struct rpc_common *common;
+    struct rpc_ring *rings;  /* of common, one per lane */
+    struct rpc_session *next; /* in the list of all that are open */
+    uint64_t limit_ns;       /* how long it may be silent; 0: for ever */
+    char why[STATUS_TEXT_MAX]; /* under lock: the first reason why it is dead */
     uint32_t lanes;
     unsigned cores;
     /* a process */
@@ -86,8 +91,11 @@ void link_usage(struct rpc_session *s, struct rpc_usage *ret);
 /* Send a request, check the answer, remember the usage. The request's magic and number are filled in here. */
 enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
                           struct rpc_reply *ret);
-enum status link_lost(struct rpc_session *s, const char *why); /* mark the session as dead; returns ST_COMMUNICATION */
+/* Marks the session as dead and ends it; returns ST_COMMUNICATION. Later calls repeat the first reason. */
+enum status link_lost(struct rpc_session *s, const char *why);
 enum status link_check(struct rpc_session *s);                 /* alive, and of this process */
+/* Looks for a sign of life; ST_COMMUNICATION: it was silent for `limit_ns` while `what` was waited for. */
+enum status link_watch(struct rpc_session *s, struct rpc_watch *watch, const char *what, uint64_t limit_ns);
 /* What the session wrote into the area. */
 enum status link_read_answer(struct rpc_session *s, struct link_program *p, struct rpc_run *r);
 struct link_program *link_program_find(struct rpc_session *s, uint32_t id); /* under lock */

@@ -59,7 +59,7 @@ struct rpc_hello {
 struct rpc_request {
     uint32_t magic, type, seq, zero;
     union {
-        struct rpc_hello hello; /* descriptors: the ring, the client's pidfd if it has one */
+        struct rpc_hello hello; /* descriptors: struct rpc_common, the client's pidfd if it has one */
         struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
         struct {
             uint64_t bytes;
@@ -112,6 +112,24 @@ struct rpc_ring {
                                            theirs is higher */
     _Alignas(64) _Atomic uint32_t entries[RPC_MAX_PROGRAMS];
 };
+
+/* Signs of life. The client asks with a new number; a thread of the session that does nothing else answers with the same
+ * number, also while the session loads or computes. So a busy session is told from one that is stopped. */
+struct rpc_heartbeat {
+    _Alignas(64) _Atomic uint32_t ping; /* written by the client; the session sleeps on this word */
+    _Alignas(64) _Atomic uint32_t pong; /* written by the session: the last ping that it has seen */
+};
+
+/* What both sides have mapped from hello on. */
+struct rpc_common {
+    struct rpc_heartbeat heartbeat;
+    struct rpc_ring rings[]; /* one per lane */
+};
+
+static inline uint64_t rpc_common_bytes(uint32_t lanes)
+{
+    return sizeof(struct rpc_common) + (uint64_t)lanes * sizeof(struct rpc_ring);
+}
 
 enum rpc_call_state {
     CALL_IDLE,      /* belongs to the client */

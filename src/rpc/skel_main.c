@@ -4,12 +4,14 @@
  *
  *   main thread   requests → worker_handle → replies, until the client is gone
  *   qnn-session   runs, from the ring of its lane (runner.c)
+ *   qnn-heartbeat answers the client that asks for a sign of life
  *   qnn-worker-N  help with the steps of a program
  *
  * It lives as long as its client: it ends with the socket, or with the client's pidfd when somebody else keeps the socket
  * open. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/thread.h"
 #include "rpc/link_spawn.h"
 #include "rpc/rpc.h"
 #include "rpc/rpc_packet.h"
@@ -31,6 +34,8 @@ struct skel {
     int client; /* pidfd, -1: none */
     struct worker *worker;
     struct runner *runners[RPC_MAX_LANES];
+    pthread_t heartbeat;
+    uint32_t guards; /* enum rpc_guard */
 };
 
 /* Keys pressed in the client's terminal and the client's manager mean the client; the session follows it. */
@@ -51,7 +56,20 @@ static bool next_packet(const struct skel *k, struct packet *p)
     return !(f[1].revents & POLLIN) && packet_receive(SPAWN_FD, p);
 }
 
-static enum status open_session(struct skel *k, const struct rpc_hello *h, int ring_fd)
+/* Does nothing else, so it has an answer as long as the process runs at all. */
+static void *heartbeat(void *arg)
+{
+    struct rpc_heartbeat *heart = arg;
+
+    for (uint32_t seen = 0;;) {
+        shared_wait(&heart->ping, seen, 0);
+        seen = atomic_load(&heart->ping);
+        atomic_store(&heart->pong, seen);
+    }
+    return NULL;
+}
+
+static enum status open_session(struct skel *k, const struct rpc_hello *h, int common_fd)
 {
     void *at;
     const uint32_t lanes = h->lanes ? h->lanes : 1;
@@ -61,12 +79,12 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int r
     if (k->arch == SKEL_ANY_ARCH)
         k->arch = h->arch;
     RETURN_IF(h->arch != k->arch, ST_LOADING, "the skel is for arch %d, the client asks for arch %u", (int)k->arch, h->arch);
-    TRY(shared_map(ring_fd, 0, lanes * sizeof(struct rpc_ring), true, &at));
+    TRY(shared_map(common_fd, 0, rpc_common_bytes(lanes), true, &at));
+    struct rpc_common *common = at;
     TRY(worker_create(h, &k->worker));
-    struct rpc_ring *rings = at;
     for (uint32_t i = 0; i < lanes; i++)
-        TRY(runner_start(k->worker, i, &rings[i], &k->runners[i]));
-    return ST_OK;
+        TRY(runner_start(k->worker, i, &common->rings[i], &k->runners[i]));
+    return thread_start(&k->heartbeat, "qnn-heartbeat", heartbeat, &common->heartbeat);
 }
 
 static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st, bool sandboxed)

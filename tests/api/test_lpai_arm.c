@@ -244,25 +244,27 @@ static void test_registered(void **state)
 }
 
 /* 0 would be the process group of this test. */
-static int kill_child(void)
+static int hit_child(int signal)
 {
     unsigned n;
     pid_t pid = child(&n);
 
-    return pid > 0 ? kill(pid, SIGKILL) : -1;
+    return pid > 0 ? kill(pid, signal) : -1;
 }
 
 /* ---- when it dies ----------------------------------------------------------------------------------------------------- */
 
-static void test_killed(void **state)
+/* SIGKILL, or SIGSTOP: then it is killed because it is silent. */
+static void lose_session(int signal)
 {
-    (void)state;
     struct stream s, fresh;
     uint8_t before[4096];
+    setenv("OPENQNN_SESSION_TIMEOUT", "1000", 1);
     stream_open(&s, KIT_LPAI, 8, true);
+    unsetenv("OPENQNN_SESSION_TIMEOUT");
     frame_is_right(&s, 0);
     memcpy(before, s.persistent.data, s.persistent.bytes);
-    assert_int_equal(kill_child(), 0);
+    assert_int_equal(hit_child(signal), 0);
     FAILS_SAYING(LOST, "create them again", frame(&s, 1));
     FAILS(LOST, frame(&s, 1));
     FAILS(LOST, kit_pool(s.graph, QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM, s.scratch.data, (uint32_t)s.scratch.bytes));
@@ -276,6 +278,18 @@ static void test_killed(void **state)
     frame_is_right(&fresh, 2);
     stream_close(&fresh);
     assert_int_equal(children(), 0);
+}
+
+static void test_killed(void **state)
+{
+    (void)state;
+    lose_session(SIGKILL);
+}
+
+static void test_stopped(void **state)
+{
+    (void)state;
+    lose_session(SIGSTOP);
 }
 
 struct runner {
@@ -309,7 +323,7 @@ static void test_killed_while_running(void **state)
         assert_int_equal(pthread_create(&thread, NULL, run_until_lost, &r), 0);
         while (atomic_load(&r.done) < 1 + round * 7)
             ;
-        assert_int_equal(kill_child(), 0);
+        assert_int_equal(hit_child(SIGKILL), 0);
         pthread_join(thread, NULL);
         assert_int_equal(CODE(r.ended), LOST);
         stream_close(&s);
@@ -395,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_session),      cmocka_unit_test(test_save_state),
         cmocka_unit_test(test_shared_pools), cmocka_unit_test(test_registered),
         cmocka_unit_test(test_killed),       cmocka_unit_test(test_killed_while_running),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_faults),       cmocka_unit_test(test_without_session),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

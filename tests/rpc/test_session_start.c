@@ -362,7 +362,7 @@ static void test_bad_language(void **state)
     int ring, fds[4];
     fds[0] = fds[1] = fds[2] = fds[3] = kit_binary(&bytes);
     map.map.bytes = bytes;
-    assert_int_equal(shared_create("ring", sizeof(struct rpc_ring), &ring), ST_OK);
+    assert_int_equal(shared_create("ring", rpc_common_bytes(1), &ring), ST_OK);
     assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);
     assert_int_equal(talk(child.sock, &q, sizeof(q), &ring, 1).status, ST_OK);
     assert_int_equal(talk(child.sock, "x", 1, NULL, 0).status, ST_COMMUNICATION);
@@ -389,7 +389,7 @@ static void test_bad_greeting(void **state)
         struct spawned child;
         struct rpc_request q = hello();
         int ring;
-        assert_int_equal(shared_create("ring", i == 3 ? 64 : sizeof(struct rpc_ring), &ring),
+        assert_int_equal(shared_create("ring", i == 3 ? 64 : rpc_common_bytes(1), &ring),
                          ST_OK); /* 3: too small a ring */
         q.type = i == 1 ? RPC_MAP : RPC_HELLO;
         q.magic ^= i == 2;

@@ -152,6 +152,7 @@ struct htp_session {
     uint32_t index, arch;
     uint32_t users;          /* contexts, guarded by the list's lock */
     _Atomic uint32_t lost;   /* enum status: why it is gone, ST_OK while it lives */
+    char why[STATUS_TEXT_MAX]; /* what its link said then; written before lost */
     struct htp_buffer *buffers; /* htp_buffers.c */
     pthread_mutex_t lock;    /* of buffers */
 };

@@ -4,6 +4,7 @@
  * finds it; the dead one stays with its contexts and answers every call with the reason until they are freed. */
 #include "backend/htp/htp_backend.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cpu.h"
@@ -87,21 +88,25 @@ static enum status session_new(uint32_t index, uint32_t arch, struct htp_session
 static void replace(struct htp_session *s)
 {
     struct htp_session *fresh = NULL;
+    const char *why = s->link->explain ? s->link->explain() : NULL;
+
+    snprintf(s->why, sizeof s->why, "%s", why ? why : "");
     enum status st = session_new(s->index, s->arch, &fresh);
     if (sessions[s->index] == s)
         sessions[s->index] = fresh; /* NULL: the next context tries again */
     s->lost = st == ST_OK ? ST_COMMUNICATION : ST_COMMUNICATION_FATAL;
     htp_votes_lost();
     backend_log(BACKEND_WARN,
-                st == ST_OK ? "session %u died and was started again" : "session %u died and could not be started again",
-                s->index);
+                st == ST_OK ? "session %u died and was started again: %s"
+                            : "session %u died and could not be started again: %s",
+                s->index, s->why);
 }
 
 static enum status lost(const struct htp_session *s)
 {
     return status_fail((enum status)s->lost,
-                       "session %u has died%s; free the contexts that were on it and create them again", s->index,
-                       s->lost == ST_COMMUNICATION_FATAL ? " and could not be started again" : "");
+                       "session %u has died%s (%s); free the contexts that were on it and create them again", s->index,
+                       s->lost == ST_COMMUNICATION_FATAL ? " and could not be started again" : "", s->why);
 }
 
 enum status htp_session_check(struct htp_session *s)

@@ -68,6 +68,7 @@ struct lpai_session {
     struct rpc_session *s;
     uint32_t users;          /* contexts */
     _Atomic bool lost;       /* its process has died */
+    char why[STATUS_TEXT_MAX]; /* what its link said then; written before lost */
 };
 
 /* Memory that the session sees: ours, or a part of the client's that is shared memory. */

@@ -3,6 +3,7 @@
  * started by the first graph that gets its memory and ended by the last context. When it dies, contexts that were on it
  * answer with the reason until they are freed, and the next one gets a new process. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,7 +118,8 @@ void lpai_session_leave(struct backend_context *c)
     pthread_mutex_unlock(&lock);
 }
 
-/* Clients open and close the library many times in one process. */
+/* Clients open and close the library many times in one process, some without freeing what they made. This also runs at the
+ * end of a program whose other threads may still be in a call. */
 __attribute__((destructor)) static void close_library(void)
 {
     if (stub_lib)
@@ -126,17 +128,18 @@ __attribute__((destructor)) static void close_library(void)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------------ */
 
-static enum status lost(void)
+static enum status lost(const struct lpai_session *s)
 {
     return status_fail(
         ST_COMMUNICATION,
-        "the session of the low-power domain has died; free the contexts that were on it and create them again");
+        "the session of the low-power domain has died%s%s%s; free the contexts that were on it and create them again",
+        *s->why ? " (" : "", s->why, *s->why ? ")" : "");
 }
 
 enum status lpai_check_context(struct backend_context *c)
 {
     const struct lpai_session *s = c->session;
-    return s && s->lost ? lost() : ST_OK;
+    return s && s->lost ? lost(s) : ST_OK;
 }
 
 enum status lpai_session_result(struct lpai_session *s, enum status st)
@@ -145,11 +148,14 @@ enum status lpai_session_result(struct lpai_session *s, enum status st)
         return bring_over(s->link, st);
     pthread_mutex_lock(&lock);
     bool first = !s->lost;
+    if (first)
+        snprintf(s->why, sizeof s->why, "%s", s->link->explain());
     forget(s);
     pthread_mutex_unlock(&lock);
     if (first)
-        backend_log(BACKEND_WARN, "the session of the low-power domain has died; the next context starts another");
-    return lost();
+        backend_log(BACKEND_WARN, "the session of the low-power domain has died; the next context starts another: %s",
+                    s->why);
+    return lost(s);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */
