@@ -273,7 +273,9 @@ static void buffers(void)
     printf("\nraw against shared buffers, one input and one output of the size\n  %10s %12s %14s %12s %14s %20s\n", "bytes",
            "raw us", "copied", "shared us", "copied", "session private KiB");
     for (uint32_t n = 256; n <= 16u << 20; n *= 4) {
+        setenv("OPENQNN_SESSION_DEBUG", "1", 1); /* the size of a session is for root otherwise */
         struct rpc_session *s = open_session();
+        unsetenv("OPENQNN_SESSION_DEBUG");
         struct client c;
         client_open(&c, s, n);
         float *x = calloc(n, sizeof(float)), *y = calloc(n, sizeof(float));

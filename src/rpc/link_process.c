@@ -113,7 +113,7 @@ static enum status say_hello(struct rpc_session *s, const struct rpc_session_opt
         st = rpc_reply_check(&raw, p.size, &q, &r);
     if (st != ST_OK)
         return status_fail(ST_LOADING, "%s did not start as a session: %s", skel, status_text());
-    s->usage.sandboxed = r.hello.spin_us != 0;
+    s->usage.guards = r.hello.guards;
     return check_hello(&r, &q.hello, skel);
 }
 

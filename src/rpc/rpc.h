@@ -133,13 +133,27 @@ struct rpc_run {
     uint32_t max_marks, n_marks;
 };
 
+/* What the process of a session has given up. Which of these are possible depends on the kernel and its settings. */
+enum rpc_guard {
+    RPC_GUARD_FILTER = 1 << 0,       /* system calls: no files, no sockets, no programs, no signals to others */
+    RPC_GUARD_CAPABILITIES = 1 << 1, /* it has none and can get none */
+    RPC_GUARD_UNDUMPABLE = 1 << 2,   /* other processes of the user do not see its memory; no core dumps */
+    RPC_GUARD_USER = 1 << 3,         /* namespaces of its own */
+    RPC_GUARD_NETWORK = 1 << 4,
+    RPC_GUARD_IPC = 1 << 5,
+    RPC_GUARD_LANDLOCK = 1 << 6,     /* no file can be opened, whatever the filter says */
+    RPC_GUARDS = 7
+};
+/* Their names for a message, separated by commas; "none". */
+enum { RPC_GUARDS_TEXT_MAX = 256 };
+void rpc_guards_text(uint32_t guards, char ret[RPC_GUARDS_TEXT_MAX]);
+
 /* What a session holds, for placing contexts and for leak tests. */
 struct rpc_usage {
     uint64_t mapped_bytes, heap_bytes, budget;
     uint32_t n_maps, n_programs;
     int32_t pid;           /* 0: in process */
-    bool sandboxed; /* the process gave up files, sockets and programs; not so in sanitizer builds and on kernels without
-                       filters */
+    uint32_t guards;       /* enum rpc_guard; 0 in process and in sanitizer builds */
 };
 
 /* Explanations do not cross library borders by themselves: after a failure, explain() has the sentence of this thread. */

@@ -52,6 +52,7 @@ enum rpc_type {
 struct rpc_hello {
     uint32_t version, arch, threads, lanes;
     uint32_t spin_us; /* how long an idle session looks for the next run before it sleeps */
+    uint32_t guards;  /* in the answer: enum rpc_guard, what the session has given up */
     uint64_t budget;
     char build_id[RPC_BUILD_ID_MAX];
 };

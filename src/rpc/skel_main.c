@@ -87,10 +87,10 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int c
     return thread_start(&k->heartbeat, "qnn-heartbeat", heartbeat, &common->heartbeat);
 }
 
-static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st, bool sandboxed)
+static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st)
 {
     struct rpc_reply r = { .magic = RPC_MAGIC, .type = RPC_HELLO, .seq = q->seq, .status = st };
-    r.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = (uint32_t)k->arch, .spin_us = sandboxed };
+    r.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = (uint32_t)k->arch, .guards = k->guards };
     strcpy(r.hello.build_id, RPC_BUILD_ID);
     if (st != ST_OK)
         strncpy(r.text, status_text(), sizeof(r.text) - 1);
@@ -117,9 +117,9 @@ static bool say_hello(struct skel *k)
     cpu_isa(); /* asks the kernel for matrix registers */
     cpu_cores();
     const uint32_t lanes = q.hello.lanes ? q.hello.lanes : 1;
-    bool sandboxed = st == ST_OK && RPC_SANDBOX &&
-                     skel_sandbox(q.hello.budget, lanes * WORKER_WINDOW_BYTES, lanes * q.hello.threads + 2);
-    answer_hello(k, &q, st, sandboxed);
+    if (st == ST_OK && RPC_SANDBOX)
+        k->guards |= skel_sandbox(q.hello.budget, lanes * WORKER_WINDOW_BYTES, lanes * q.hello.threads + 3);
+    answer_hello(k, &q, st);
     return st == ST_OK;
 }
 
@@ -157,6 +157,10 @@ int skel_main(int64_t arch, const char *name)
         return 2;
     }
     leave_signals_to_the_client();
+    if (RPC_SANDBOX) {
+        const char *debug = getenv("OPENQNN_SESSION_DEBUG");
+        k.guards = skel_confine(debug && strcmp(debug, "1") == 0);
+    }
     if (say_hello(&k))
         serve(&k);
     _exit(0); /* all at once: there is nobody to clean up for */

@@ -4,16 +4,19 @@
 #include "rpc/skel_sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "rpc/rpc.h"
 
 enum rule {
     ANY,
@@ -130,14 +133,14 @@ static void build(struct code *c)
 
 static uint64_t address_space_now(void)
 {
-    unsigned long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f) {
-        if (fscanf(f, "%lu", &pages) != 1)
-            pages = 0;
-        fclose(f);
-    }
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    char text[64] = "";
+    int file = skel_statm >= 0 ? skel_statm : open(SKEL_STATM, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file >= 0 ? pread(file, text, sizeof(text) - 1, 0) : 0;
+
+    if (file >= 0)
+        close(file);
+    skel_statm = -1;
+    return n > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static void limit(int which, uint64_t value)
@@ -146,11 +149,10 @@ static void limit(int which, uint64_t value)
     setrlimit((__rlimit_resource_t)which, &l);
 }
 
-bool skel_sandbox(uint64_t budget, uint64_t windows, unsigned threads)
+uint32_t skel_sandbox(uint64_t budget, uint64_t windows, unsigned threads)
 {
     if (budget && budget < UINT64_MAX / 2)
         limit(RLIMIT_AS, address_space_now() + budget + windows + threads * ARENA_RESERVE + SLACK);
-    limit(RLIMIT_CORE, 0); /* it would hold the client's tensors */
     limit(RLIMIT_NOFILE, NOFILE);
     limit(RLIMIT_NPROC, 0);
     limit(RLIMIT_MEMLOCK, 0);
@@ -158,7 +160,8 @@ bool skel_sandbox(uint64_t budget, uint64_t windows, unsigned threads)
     build(&c);
     struct sock_fprog program = { c.n, c.at };
     /* SPEC_ALLOW: kernels of a sandboxed process should not be slower than others; it runs no code of a third party. */
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-                   &program) == 0;
+    bool done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                        &program) == 0;
+    return done ? RPC_GUARD_FILTER : 0;
 }

@@ -2,6 +2,7 @@
 /* How the process of a session begins, what it may do, and when it ends. Argument: a skel of another build. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -200,7 +201,9 @@ static void test_clean_start(void **state)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     signal(SIGUSR1, SIG_IGN);
     signal(SIGCHLD, on_signal);
+    setenv("OPENQNN_SESSION_DEBUG", "1", 1); /* only root sees the descriptors of others */
     assert_int_equal(open_with(NULL, &s), ST_OK);
+    unsetenv("OPENQNN_SESSION_DEBUG");
     pid_t pid = pid_of(s);
     assert_int_equal(status_of(pid, "SigBlk", 16), 0);
     assert_int_equal(status_of(pid, "SigIgn", 16) >> (SIGUSR1 - 1) & 1, 0);
@@ -218,25 +221,94 @@ static void test_clean_start(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
-/* Keys and passwords of the client are not for a process that reads files of strangers. */
+static size_t environment_of(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    size_t n = 0;
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    int file = open(path, O_RDONLY);
+    if (file < 0) {
+        print_message("SKIP: this user does not see the environment of a session\n");
+        skip();
+    }
+    for (ssize_t got; (got = read(file, text + n, size - n)) > 0;)
+        n += (size_t)got;
+    close(file);
+    assert_in_range(n, 1, size - 1);
+    return n;
+}
+
+/* In a list of texts that end with 0; the first one begins behind nothing. */
+static bool has_text(const char *text, size_t n, const char *word)
+{
+    return memmem(text, n, word, strlen(word)) != NULL;
+}
+
+/* Keys and passwords of the client are not for a process that reads files of strangers; libraries that are preloaded into it
+ * are not for one that is locked in. However many settings there are, all of ours arrive. */
 static void test_environment(void **state)
 {
     (void)state;
     struct rpc_session *s;
-    char path[64], text[1 << 16] = "";
+    enum { MANY = 200 };
+    struct rpc_usage u;
+    static char text[1 << 16];
+    char name[64];
     setenv("SESSION_TEST_SECRET", "hunter2", 1);
+    setenv("LD_PRELOAD", "", 1);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "OPENQNN_TEST_%d", i);
+        setenv(name, "many", 1);
+    }
     setenv("OPENQNN_ISA", "avx2", 1);
     assert_int_equal(open_with(NULL, &s), ST_OK);
-    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid_of(s));
-    int file = open(path, O_RDONLY);
-    ssize_t n = read(file, text, sizeof(text));
-    close(file);
+    kit_link->usage(s, &u);
+    size_t n = environment_of(u.pid, text, sizeof(text));
     kit_link->close(s);
-    unsetenv("SESSION_TEST_SECRET"), unsetenv("OPENQNN_ISA");
 
-    assert_true(n > 0);
-    assert_null(memmem(text, (size_t)n, "hunter2", strlen("hunter2")));
-    assert_non_null(memmem(text, (size_t)n, "OPENQNN_ISA=avx2", strlen("OPENQNN_ISA=avx2")));
+    assert_false(has_text(text, n, "hunter2"));
+    assert_true(has_text(text, n, "OPENQNN_ISA=avx2"));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "OPENQNN_TEST_%d=many", i);
+        assert_true(has_text(text, n, name));
+        *strchr(name, '=') = 0;
+        unsetenv(name);
+    }
+    if (u.guards & RPC_GUARD_FILTER) /* sanitizers have to be loaded first */
+        assert_false(has_text(text, n, "LD_PRELOAD"));
+
+    setenv("OPENQNN_SESSION_DEBUG", "1", 1);
+    assert_int_equal(open_with(NULL, &s), ST_OK);
+    kit_link->usage(s, &u);
+    n = environment_of(u.pid, text, sizeof(text));
+    kit_link->close(s);
+    assert_true(has_text(text, n, "LD_PRELOAD="));
+    assert_false(u.guards & RPC_GUARD_UNDUMPABLE);
+    setenv("OPENQNN_SESSION_DEBUG", "yes", 1);
+    assert_int_equal(open_with(NULL, &s), ST_INVALID_ARG);
+    assert_says("OPENQNN_SESSION_DEBUG=\"yes\"");
+    unsetenv("OPENQNN_SESSION_DEBUG"), unsetenv("LD_PRELOAD");
+    unsetenv("SESSION_TEST_SECRET"), unsetenv("OPENQNN_ISA");
+}
+
+/* What the session says of its namespaces is what the kernel says. */
+static void check_namespaces(pid_t pid, uint32_t guards)
+{
+    static const struct {
+        const char *name;
+        uint32_t guard;
+    } each[] = { { "user", RPC_GUARD_USER }, { "net", RPC_GUARD_NETWORK }, { "ipc", RPC_GUARD_IPC } };
+    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+        char path[64], mine[64] = "", its[64] = "";
+        snprintf(path, sizeof(path), "/proc/self/ns/%s", each[i].name);
+        assert_true(readlink(path, mine, sizeof(mine) - 1) > 0);
+        snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, each[i].name);
+        if (readlink(path, its, sizeof(its) - 1) < 0) {
+            print_message("SKIP: the %s namespace of a session is not to be seen\n", each[i].name);
+            continue;
+        }
+        assert_int_equal(strcmp(mine, its) != 0, (guards & each[i].guard) != 0);
+    }
 }
 
 static void test_locked_in(void **state)
@@ -249,13 +321,19 @@ static void test_locked_in(void **state)
     o.budget = UINT64_C(1) << 30;
     assert_int_equal(kit_link->open(&o, &s), ST_OK);
     kit_link->usage(s, &u);
-    if (!u.sandboxed) {
+    if (!(u.guards & RPC_GUARD_FILTER)) {
         kit_link->close(s);
         print_message("SKIP: sessions are not locked in here (sanitizer build, or a kernel without filters)\n");
         skip();
     }
     assert_int_equal(status_of(u.pid, "NoNewPrivs", 10), 1);
     assert_int_equal(status_of(u.pid, "Seccomp", 10), 2);
+    static const char *const sets[] = { "CapInh", "CapPrm", "CapEff", "CapAmb" };
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        assert_int_equal(status_of(u.pid, sets[i], 16), 0);
+    assert_true(u.guards & RPC_GUARD_CAPABILITIES);
+    assert_true(u.guards & RPC_GUARD_UNDUMPABLE);
+    check_namespaces(u.pid, u.guards);
     snprintf(path, sizeof(path), "/proc/%d/limits", u.pid);
     FILE *f = fopen(path, "r");
     unsigned long long files = 0, core = 1, space = 0;
@@ -278,7 +356,9 @@ static void test_no_files(void **state)
     struct kit_client c;
     char path[64], line[4096];
     unsigned shared = 0;
+    setenv("OPENQNN_SESSION_DEBUG", "1", 1); /* only root sees the mappings of others */
     assert_int_equal(kit_open(&c), ST_OK);
+    unsetenv("OPENQNN_SESSION_DEBUG");
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid_of(c.s));
     FILE *f = fopen(path, "r");
     while (fgets(line, sizeof(line), f)) {
@@ -291,11 +371,35 @@ static void test_no_files(void **state)
     kit_close(&c);
 }
 
+/* Without the filter, what is given up before it; 0: something is still there. */
+static bool confined(void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+    uint32_t guards = skel_confine(false);
+    bool good = syscall(SYS_capget, &head, caps) == 0;
+
+    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        good &= !caps[i].effective && !caps[i].permitted && !caps[i].inheritable;
+    if (guards & RPC_GUARD_USER) /* there it had the right to drop them */
+        for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+            good &= prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 0;
+    good &= prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
+    good &= prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+    if (guards & RPC_GUARD_LANDLOCK) {
+        good &= open("/etc/passwd", O_RDONLY) < 0 && errno == EACCES;
+        good &= open("/tmp/session-test", O_WRONLY | O_CREAT, 0600) < 0 && errno == EACCES;
+    }
+    return good;
+}
+
 /* The filter by itself: each of these must be refused in a process that has it. */
 static int try_all(void)
 {
     int missed = 0;
     const char *argv[] = { "/bin/true", NULL };
+    if (!confined())
+        return 32;
     if (!skel_sandbox(0, 0, 1))
         return 77;
     missed |= (open("/etc/passwd", O_RDONLY) >= 0 || errno != EPERM) << 0;

@@ -85,9 +85,13 @@ enum status htp_check_context(struct backend_context *c)
 static void say_where(const struct htp_session *s)
 {
     struct rpc_usage u = { 0 };
+    char guards[RPC_GUARDS_TEXT_MAX];
+
     s->link->usage(s->s, &u);
-    backend_log(BACKEND_INFO, "the context is on session %u (process %d): %llu of %llu bytes of addresses in use", s->index,
-                u.pid, (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget);
+    rpc_guards_text(u.guards, guards);
+    backend_log(BACKEND_INFO,
+                "the context is on session %u (process %d): %llu of %llu bytes of addresses in use; it is locked in by: %s",
+                s->index, u.pid, (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget, guards);
 }
 
 /* One session after the other, the next one only when the work did not fit. What the last one said has the numbers. */
