@@ -55,12 +55,24 @@ static void inproc_stop(struct rpc_session *s)
     worker_free(s->worker);
 }
 
+/* Nothing runs, so its threads end at once. */
+static void inproc_abandon(struct rpc_session *s)
+{
+    inproc_stop(s);
+    memset(s->runners, 0, sizeof(s->runners));
+    s->worker = NULL;
+    if (s->common_fd >= 0)
+        close(s->common_fd);
+    s->common_fd = -1;
+}
+
 static const struct rpc_transport transport = {
     .start = inproc_start,
     .exchange = inproc_exchange,
     .lost = inproc_lost,
     .cut = inproc_cut,
     .stop = inproc_stop,
+    .abandon = inproc_abandon,
 };
 
 static enum status inproc_open(const struct rpc_session_opts *o, struct rpc_session **ret)

@@ -163,4 +163,5 @@ const struct rpc_transport link_process_transport = {
     .lost = process_lost,
     .cut = process_cut,
     .stop = process_stop,
+    .abandon = process_stop,
 };

@@ -29,6 +29,8 @@ enum status rpc_free(void *address);  /* ST_NOT_FOUND: not the start of an alloc
 int rpc_fd(const void *address);
 size_t rpc_size(const void *address); /* of the allocation that holds this address, 0: none */
 unsigned rpc_live(void);              /* allocations not freed yet, for leak tests */
+/* The library is being unloaded: closes the descriptors of allocations that were not freed. Their memory stays. */
+void rpc_abandon(void);
 
 /* ---- what the DSP is that is played here ------------------------------------------------------------------------------ */
 
@@ -182,6 +184,9 @@ struct rpc_link {
     enum status (*run)(struct rpc_session *s, struct rpc_run *r);
     enum status (*reset)(struct rpc_session *s, uint32_t program); /* zero its persistent memory */
     void (*usage)(struct rpc_session *s, struct rpc_usage *ret);
+    /* The library of the caller is being unloaded, or the program ends: ends the sessions that were not closed. False: there
+     * were some. Threads may still call through this table then, so its library has to stay. */
+    bool (*abandon)(void);
 };
 
 extern const struct rpc_link rpc_link_inproc;

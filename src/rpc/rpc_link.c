@@ -280,6 +280,71 @@ enum status link_reset(struct rpc_session *s, uint32_t program)
 
 /* ---- life ------------------------------------------------------------------------------------------------------------- */
 
+/* All that are open through this library. A session stays in the list until it is closed, also when it is dead. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rpc_session *list;
+
+static void list_add(struct rpc_session *s)
+{
+    pthread_mutex_lock(&list_lock);
+    s->next = list;
+    list = s;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void list_remove(struct rpc_session *s)
+{
+    pthread_mutex_lock(&list_lock);
+    struct rpc_session **at = &list;
+    while (*at && *at != s)
+        at = &(*at)->next;
+    if (*at)
+        *at = s->next;
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* With the session's lock. */
+static bool runs_something(const struct rpc_session *s)
+{
+    for (size_t i = 0; i < s->programs.n; i++)
+        if (s->programs.at[i]->busy)
+            return true;
+    return false;
+}
+
+/* Ends a session that no thread uses. Its memory stays: threads that outlive the end of main may still look at it. */
+static void abandon(struct rpc_session *s)
+{
+    if (s->owner != getpid()) /* the parent's */
+        return;
+    if (pthread_mutex_trylock(&s->control) != 0)
+        return;
+
+    pthread_mutex_lock(&s->lock);
+    bool idle = !runs_something(s);
+    if (idle && !atomic_exchange(&s->dead, true))
+        strcpy(s->why, "it was ended with the library");
+    pthread_mutex_unlock(&s->lock);
+
+    if (idle)
+        s->t->abandon(s);
+    pthread_mutex_unlock(&s->control);
+}
+
+/* Destructors run when a library is unloaded, and at the end of a program, whose other threads may still be in a call. Those
+ * are left alone, and nothing here waits for them. */
+bool link_abandon_all(void)
+{
+    if (pthread_mutex_trylock(&list_lock) != 0)
+        return false;
+
+    bool none = !list;
+    for (struct rpc_session *s = list; s; s = s->next)
+        abandon(s);
+    pthread_mutex_unlock(&list_lock);
+    return none;
+}
+
 bool link_alive(struct rpc_session *s)
 {
     if (s->owner != getpid() || atomic_load(&s->dead))
@@ -302,6 +367,7 @@ void link_close(struct rpc_session *s)
 {
     if (!s)
         return;
+    list_remove(s);
     s->t->stop(s);
     for (size_t i = 0; i < s->programs.n; i++)
         program_free(s->programs.at[i]);
@@ -358,6 +424,7 @@ enum status link_open(const struct rpc_transport *t, const char *build_id, const
     }
     pthread_mutex_init(&s->control, NULL);
     pthread_mutex_init(&s->lock, NULL);
+    list_add(s);
     st = start(s, o);
     if (st != ST_OK) {
         link_close(s);

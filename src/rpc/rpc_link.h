@@ -22,6 +22,8 @@ struct rpc_transport {
     enum status (*exchange)(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer,
                             size_t *ret_n);
     bool (*lost)(struct rpc_session *s); /* the other side is gone */
+    /* End it and release descriptors; memory that other threads may look at stays. For unloading. */
+    void (*abandon)(struct rpc_session *s);
     void (*cut)(struct rpc_session *s);  /* end it at once; from any thread, any number of times */
     void (*stop)(struct rpc_session *s); /* end it and release what start made, also after a start that failed half-way */
 };
@@ -79,12 +81,13 @@ enum status link_set_backup(struct rpc_session *s, uint32_t program, struct rpc_
 enum status link_set_weights(struct rpc_session *s, uint32_t program, struct rpc_pool weights);
 enum status link_reset(struct rpc_session *s, uint32_t program);
 void link_usage(struct rpc_session *s, struct rpc_usage *ret);
+bool link_abandon_all(void);
 
 #define LINK_CALLS                                                                                                    \
     .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,   \
     .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset,              \
     .usage = link_usage, .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup, \
-    .set_weights = link_set_weights
+    .set_weights = link_set_weights, .abandon = link_abandon_all
 
 /* ---- private to the link's files -------------------------------------------------------------------------------------- */
 

@@ -88,7 +88,8 @@ static enum status map_new(size_t size, struct block *ret)
 static void unmap(const struct block *b)
 {
     munmap(b->at, b->size);
-    close(b->fd);
+    if (b->fd >= 0)
+        close(b->fd);
 }
 
 enum status rpc_alloc(size_t size, void **ret)
@@ -143,6 +144,18 @@ int rpc_fd(const void *address)
 size_t rpc_size(const void *address)
 {
     return lookup(address).size;
+}
+
+void rpc_abandon(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    for (size_t i = 0; i < blocks.n; i++) {
+        if (blocks.at[i].fd >= 0)
+            close(blocks.at[i].fd);
+        blocks.at[i].fd = -1;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 unsigned rpc_live(void)

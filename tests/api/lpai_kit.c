@@ -8,15 +8,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static const QnnInterface_t *found[KIT_LIBS];
+static void *opened[KIT_LIBS];
+
 void kit_use(enum kit_lib which)
 {
     static const char *const names[] = {
         [KIT_CPU] = "libQnnCpu.so", [KIT_LPAI] = "libQnnLpai.so", [KIT_HTP] = "libQnnHtp.so"
     };
-    static const QnnInterface_t *found[KIT_LIBS];
     if (!found[which]) {
-        void *lib = lib_dlopen(names[which], RTLD_NOW | RTLD_LOCAL);
-        Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = dlsym(lib, "QnnInterface_getProviders");
+        opened[which] = lib_dlopen(names[which], RTLD_NOW | RTLD_LOCAL);
+        Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = dlsym(opened[which], "QnnInterface_getProviders");
         const QnnInterface_t **list = NULL;
         uint32_t n = 0;
         assert_true(get && get(&list, &n) == QNN_SUCCESS && n == 1);
@@ -24,6 +26,14 @@ void kit_use(enum kit_lib which)
     }
     provider = found[which];
     q = provider->QNN_INTERFACE_VER_NAME;
+}
+
+void kit_unuse(enum kit_lib which)
+{
+    if (opened[which])
+        dlclose(opened[which]);
+    opened[which] = NULL;
+    found[which] = NULL;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 enum kit_lib { KIT_CPU, KIT_LPAI, KIT_HTP, KIT_LIBS };
 void kit_use(enum kit_lib which); /* q is its table from now on */
+void kit_unuse(enum kit_lib which); /* and its library is closed */
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */
 

@@ -176,7 +176,14 @@ static void fake_nothing(struct rpc_session *s)
     (void)s;
 }
 
-static const struct rpc_transport fake = { fake_start, fake_exchange, fake_lost, fake_nothing, fake_nothing };
+static const struct rpc_transport fake = {
+    .start = fake_start,
+    .exchange = fake_exchange,
+    .lost = fake_lost,
+    .cut = fake_nothing,
+    .stop = fake_nothing,
+    .abandon = fake_nothing,
+};
 
 static void step_reply(struct input *in)
 {

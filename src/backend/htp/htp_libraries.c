@@ -147,9 +147,18 @@ enum status htp_find_link(uint32_t arch, const struct rpc_link **ret)
     return st;
 }
 
-/* Clients open and close libQnnHtp.so many times in one process. */
+/* Clients open and close libQnnHtp.so many times in one process, some without freeing what they made. This also runs at the
+ * end of a program whose other threads may still be in a call. */
 __attribute__((destructor)) static void close_libraries(void)
 {
+    bool unused = rpc_link_inproc.abandon();
+
+    if (stub_link)
+        unused &= stub_link->abandon();
+    if (!unused) {
+        rpc_abandon();
+        return; /* threads may still call what they had */
+    }
     if (prepare_lib)
         dlclose(prepare_lib);
     if (stub_lib)

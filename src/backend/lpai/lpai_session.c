@@ -122,6 +122,10 @@ void lpai_session_leave(struct backend_context *c)
  * end of a program whose other threads may still be in a call. */
 __attribute__((destructor)) static void close_library(void)
 {
+    if (stub_link && !stub_link->abandon()) {
+        rpc_abandon();
+        return; /* threads may still call what they had */
+    }
     if (stub_lib)
         dlclose(stub_lib);
 }
