@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the reader of context binaries, and what runs behind it. Checksums would stop nearly every mutation at the
  * door, so each input is tried as it is, then with its checksums made right, then as a list of changes to a good file
- * (offset in two bytes, new value in one), since inserting a byte moves all that follows. A file that opens must dump, and
- * load and run when it is small. */
+ * (offset in two bytes, new value in one), since inserting a byte moves all that follows. A file that opens must dump, every
+ * operator in it must bind or say why not, and a small one must load and run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +43,11 @@ static void try_bytes(const uint8_t *data, size_t size)
     require(!s.failed && s.n > 0);
     str_finish(&s);
     (void)binary_verify_constants(&b);
-    for (uint32_t i = 0; i < b.n_graphs; i++)
+    for (uint32_t i = 0; i < b.n_graphs; i++) {
+        bind_binary_graph(&b.graphs[i]);
         if (is_small(&b.graphs[i]))
             run_binary_graph(&b.graphs[i]);
+    }
     binary_close(&b);
 }
 

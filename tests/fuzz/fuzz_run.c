@@ -5,6 +5,7 @@
 
 #include "exec/exec.h"
 #include "fuzz_fill.h"
+#include "kernels/kernels.h"
 #include "prepare/prepare.h"
 
 enum { MAX_BYTES = 1 << 18, MAX_TENSORS = 64, MAX_NODES = 16, MAX_MACS = 1 << 22 };
@@ -49,6 +50,52 @@ static void fill_inputs(const struct binary_graph *g, struct exec_binding *io)
 
     for (uint32_t i = 0; i < g->n_io; i++)
         fuzz_fill(&noise, &g->tensors[g->io[i]].desc, io[i].data);
+}
+
+/* A refusal is explained. */
+static void bind_call(const struct op_call *c)
+{
+    struct kernel_bound b;
+    void *args = calloc(1, kernel_args_size(c->op->id) + 1);
+
+    require(args != NULL);
+    status_clear();
+    if (kernel_bind(c, cpu_isa(), args, &b) == ST_OK)
+        require(b.extent > 0 && b.grain > 0);
+    else
+        require(status_text()[0] != '\0');
+    free(args);
+}
+
+void bind_binary_graph(const struct binary_graph *g)
+{
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const struct binary_node *n = &g->nodes[k];
+        const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+        const struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = in, .out = out,
+                                   .params = n->params, .post = n->post };
+
+        if (n->n_in > MAX_PORTS || n->n_out > MAX_PORTS)
+            continue;
+        for (uint32_t i = 0; i < n->n_in; i++)
+            in[i] = n->in[i] == BINARY_NONE ? NULL : &g->tensors[n->in[i]].desc;
+        for (uint32_t i = 0; i < n->n_out; i++)
+            out[i] = n->out[i] == BINARY_NONE ? NULL : &g->tensors[n->out[i]].desc;
+        bind_call(&c);
+    }
+}
+
+static void bind_graph(const struct ir_graph *g)
+{
+    struct ir_call v;
+
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        ir_call(g, &g->nodes.at[k], &v);
+        if (v.call.op->id != OP_If)
+            bind_call(&v.call);
+    }
+    for (size_t i = 0; i < g->children.n; i++)
+        bind_graph(g->children.at[i]);
 }
 
 void run_binary_graph(const struct binary_graph *g)
@@ -96,6 +143,7 @@ void compile_and_run(struct ir_graph *g)
     struct prepare_opts o = { .opt_level = 2 };
     struct binary_image im;
     struct binary b;
+    bind_graph(g);
     if (!is_small(g))
         return;
     status_clear();
