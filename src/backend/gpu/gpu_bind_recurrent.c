@@ -38,9 +38,12 @@ static enum status read_types(const struct op_call *c, uint32_t n_in, uint32_t n
  * x or out[0] takes its place. */
 struct part {
     enum gpu_kernel kernel;
-    uint32_t items, n_in, n_out;
+    uint64_t items;
+    uint32_t n_in, n_out;
     uint8_t in[9];
 };
+
+enum { MAX_STEPS = 1 << 16 };
 
 static enum status add_part(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l, const struct part *p)
 {
@@ -57,7 +60,8 @@ static enum status add_part(const struct op_call *c, struct gpu_work *w, struct 
 static enum status add_steps(const struct op_call *c, struct gpu_work *w, struct gpu_launch *l)
 {
     struct gpu_recurrent *a = &l->args.recurrent;
-    uint32_t units = (uint32_t)a->units, most = (uint32_t)(a->out > a->units ? a->out : a->units);
+    const uint64_t units = (uint64_t)a->units;
+    const uint64_t most = (uint64_t)(a->out > a->units ? a->out : a->units);
     const struct part lstm[] = {
         { K_LSTM_SUMS,
           4 * units,
@@ -112,7 +116,14 @@ enum status gpu_bind_recurrent(const struct op_call *c, struct gpu_work *w)
         a->linear_before_reset = (int)op_int(c, "linear_before_reset", 0);
     }
     a->stateful = a->given >> a->reset & 1;
-    a->stride = 1 + 2 * a->out + 11 * a->units;
+    const int64_t stride = 1 + 2 * (int64_t)a->out + 11 * (int64_t)a->units;
+    if (stride > INT32_MAX)
+        return gpu_refuse(c, "it keeps %lld numbers for every batch entry; at most %d are supported", (long long)stride,
+                          INT32_MAX);
+    if (a->time > MAX_STEPS)
+        return gpu_refuse(c, "it has %d steps; at most %d are supported, since each is several launches: cut the sequence",
+                          a->time, MAX_STEPS);
+    a->stride = (int)stride;
     l.room = (uint64_t)a->batch * (uint64_t)a->stride * sizeof(float);
     l.kept = a->stateful;
     return add_steps(c, w, &l);

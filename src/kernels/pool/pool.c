@@ -43,6 +43,16 @@ static void geometry(const struct op_call *c, struct pool_args *a)
     }
 }
 
+/* No window has more taps inside the image: no more than the image has elements, whatever the padding is. */
+static uint64_t taps_inside(const struct pool_args *a)
+{
+    uint64_t taps = 1;
+
+    for (int d = 0; d < 3; d++)
+        taps *= a->size[d] < a->in[d] ? a->size[d] : a->in[d];
+    return taps;
+}
+
 /* Sums and extremes are taken of q + offset; scales come in once, at the end. */
 static void fixed_point(const struct op_call *c, struct pool_args *a, uint64_t taps)
 {
@@ -73,7 +83,7 @@ static enum status pool_bind(const struct op_call *c, void *args, struct kernel_
               "%s \"%s\": per-axis encodings have no kernel here; per-tensor ones have", c->op->name,
               c->node ? c->node : "");
     geometry(c, a);
-    uint64_t taps = (uint64_t)a->size[0] * a->size[1] * a->size[2];
+    uint64_t taps = taps_inside(a);
     if (a->kind == POOL_AVG)
         a->count_pad = op_int(c, "count_pad_for_edges", 0);
     if (dtype_is_fixed(a->src.type) && dtype_is_fixed(a->dst.type) && a->kind != POOL_L2)
