@@ -7,6 +7,7 @@
 #include "api/compose.h"
 #include "api/interface_next.h"
 #include "base/clock.h"
+#include "base/fpu_mode.h"
 #include "base/mem.h"
 #include "convert/convert.h"
 
@@ -110,6 +111,7 @@ ModelError_t QnnModel_composeGraphsFromDlc(Qnn_BackendHandle_t backendHandle, QN
                                            QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel)
 {
     (void)backendHandle;
+    FPU_DEFAULT_MODE(fpu);
 #if defined(__x86_64__)
     const uintptr_t *behind = next_behind_table(NEXT_STACK_ARGS);
     numGraphsInfo = (uint32_t *)behind[0];

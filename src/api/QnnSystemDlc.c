@@ -14,6 +14,7 @@
 #include "api/objects.h"
 #include "api/op_mapping.h"
 #include "api/system_dlc.h"
+#include "base/fpu_mode.h"
 #include "convert/convert.h"
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------- */
@@ -73,6 +74,7 @@ static enum status publish(Qnn_LogHandle_t logger, struct convert_dlc *dlc, QnnS
 
 static enum status from_file(Qnn_LogHandle_t logger, const char *path, QnnSystemDlc_Handle_t *out)
 {
+    FPU_DEFAULT_MODE(fpu);
     struct convert_dlc *dlc;
     TRY(check_out(logger, out));
     RETURN_IF(!path, ST_INVALID_ARG, "dlcPath is NULL; give the path of a DLC");
@@ -84,6 +86,7 @@ static enum status from_file(Qnn_LogHandle_t logger, const char *path, QnnSystem
 static enum status from_binary(Qnn_LogHandle_t logger, const uint8_t *buffer, Qnn_ContextBinarySize_t size,
                                QnnSystemDlc_Handle_t *out)
 {
+    FPU_DEFAULT_MODE(fpu);
     struct convert_dlc *dlc;
     TRY(check_out(logger, out));
     RETURN_IF(!buffer || size == 0, ST_INVALID_ARG, "the buffer is %s and has %llu bytes; give the bytes of a DLC",
@@ -94,6 +97,7 @@ static enum status from_binary(Qnn_LogHandle_t logger, const uint8_t *buffer, Qn
 
 static enum status create_empty(Qnn_LogHandle_t logger, QnnSystemDlc_Handle_t *out)
 {
+    FPU_DEFAULT_MODE(fpu);
     struct convert_dlc *dlc;
     TRY(check_out(logger, out));
     TRY(convert_dlc_create(&dlc));
@@ -105,6 +109,7 @@ static enum status create_empty(Qnn_LogHandle_t logger, QnnSystemDlc_Handle_t *o
 static enum status compose(struct system_dlc *d, const struct dlc_compose *a, QnnSystemContext_GraphInfo_t **ret,
                            uint32_t *ret_n)
 {
+    FPU_DEFAULT_MODE(fpu);
     struct ir_graph *const *graphs;
     uint32_t n;
     RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
@@ -119,6 +124,7 @@ static enum status compose(struct system_dlc *d, const struct dlc_compose *a, Qn
 
 static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, uint32_t *ret_n)
 {
+    FPU_DEFAULT_MODE(fpu);
     struct ir_graph *const *graphs;
     uint32_t n;
     RETURN_IF(!ret || !ret_n, ST_INVALID_ARG, "%s is NULL; give a pointer that receives the result",
@@ -141,6 +147,7 @@ static enum status map_all(struct system_dlc *d, const Qnn_OpMapping_t **ret, ui
 
 static enum status image_of(struct system_dlc *d)
 {
+    FPU_DEFAULT_MODE(fpu);
     return d->image ? ST_OK : convert_dlc_image(d->dlc, &d->image, &d->image_size);
 }
 

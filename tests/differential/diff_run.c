@@ -6,11 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpu_mode.h"
+
 #include <QNN/HTP/QnnHtpGraph.h>
 #include <QNN/LPAI/QnnLpaiGraph.h>
 
 static const char
     *const names[DIFF_LIBS] = { [DIFF_CPU] = "libQnnCpu.so", [DIFF_HTP] = "libQnnHtp.so", [DIFF_LPAI] = "libQnnLpai.so" };
+
+/* What callers have: denormals flushed, results rounded up, down or to zero, and two of these. Bits beside the default. */
+static const struct {
+    const char *name;
+    uint64_t bits;
+} fpu_modes[] = {
+    { "the default", 0 },
+#if defined(__x86_64__)
+    { "flush to zero", 0x8040 },
+    { "round up", 0x4000 },
+    { "round down", 0x2000 },
+    { "round to zero", 0x6000 },
+    { "flush to zero and round up", 0xc040 },
+#else
+    { "flush to zero", 1u << 24 },
+    { "round up", 1u << 22 },
+    { "round down", 2u << 22 },
+    { "round to zero", 3u << 22 },
+    { "flush to zero and round up", 5u << 22 },
+#endif
+};
+const unsigned diff_fpu_modes = sizeof fpu_modes / sizeof fpu_modes[0];
 
 bool diff_open(struct compose *libs, char *error, size_t n)
 {
@@ -35,7 +59,8 @@ void diff_close(struct compose *libs)
 
 void diff_text(const struct diff_way *w, char *to, size_t n)
 {
-    int at = snprintf(to, n, "%s with %u threads%s", names[w->lib], w->threads, w->reload ? ", from a binary" : "");
+    int at = snprintf(to, n, "%s with %u threads%s%s%s", names[w->lib], w->threads, w->reload ? ", from a binary" : "",
+                      w->fpu ? ", floating-point mode: " : "", w->fpu ? fpu_modes[w->fpu].name : "");
     if (w->lib == DIFF_HTP)
         snprintf(to + at, n - (size_t)at, ", O%u, %u bytes of VTCM%s, %s%s", w->level, w->vtcm, w->vtcm ? "" : " (all)",
                  w->process ? "session process" : "in process", w->fp16 ? ", float16" : "");
@@ -122,10 +147,16 @@ enum diff_result diff_run(struct compose *libs, const struct diff_way *w, const 
     void *pools[2] = { NULL, NULL };
     set_environment(w);
     spoil_outputs(g, data);
+    const uint64_t hostile = FPU_DEFAULT_WORD | fpu_modes[w->fpu].bits;
+    fpu_set_word(hostile);
     bool composed = w->lib == DIFF_HTP ? compose_htp(c, w, g) : compose_graph(c, g);
     bool no_room = !composed && w->lib == DIFF_HTP && w->vtcm && strstr(c->error, "bytes of TCM");
     bool ok = composed && (!w->reload || compose_reload(c)) && (w->lib != DIFF_LPAI || attach(c, pools)) &&
               compose_run(c, data) && compose_run(c, data);
+    const uint64_t after = fpu_word() & ~(uint64_t)FPU_FLAGS;
+    fpu_set_word(FPU_DEFAULT_WORD);
+    if (ok && after != hostile)
+        ok = (snprintf(c->error, sizeof c->error, "the caller's floating-point mode was changed"), false);
     if (!ok)
         snprintf(error, n, "%s", c->error);
     compose_drop(c);

@@ -11,6 +11,7 @@ struct diff_way {
     enum diff_lib lib;
     unsigned threads;
     bool reload;         /* from a context binary */
+    unsigned fpu;        /* the caller's floating-point mode: below diff_fpu_modes; 0: the default one */
     /* HTP */
     unsigned level;      /* optimization level 1 to 3 */
     uint32_t vtcm;       /* bytes; 0: as much as there is */
@@ -18,6 +19,8 @@ struct diff_way {
 };
 
 enum diff_result { DIFF_DONE, DIFF_REFUSED /* for lack of VTCM */, DIFF_FAILED };
+
+extern const unsigned diff_fpu_modes;
 
 bool diff_open(struct compose *libs, char *error, size_t n);
 void diff_close(struct compose *libs);

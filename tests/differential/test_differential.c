@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random graphs give the same bits however they are run: on every instruction set, with any number of threads, on every
  * backend, at every optimization level, with any size of VTCM, in the client's process and in a session's, freshly compiled
- * and from a binary.
+ * and from a binary, whatever floating-point mode the caller has.
  *
  *     test_differential [-runs=N] [-seed=S] [-large=PERCENT] [-ways=N] [-show=1] [-spoil=1]
  *
@@ -204,6 +204,7 @@ static struct diff_way draw(struct random_graph *dice)
     w.level = 1 + random_below(dice, 3);
     w.vtcm = vtcm[random_below(dice, random_below(dice, 2) ? 2 : 7)];
     w.process = random_below(dice, 3) == 0;
+    w.fpu = random_below(dice, 2) ? random_below(dice, diff_fpu_modes) : 0;
     return w;
 }
 
@@ -221,6 +222,7 @@ static void all_ways(struct bench *b, struct report *to)
             return;
     }
     w = (struct diff_way){ .lib = DIFF_LPAI, .threads = 1, .reload = random_below(&dice, 2) };
+    w.fpu = random_below(&dice, diff_fpu_modes);
     if (lpai_takes(b->r.g) && run_way(b, &w)) {
         lanes[b->lane].lpai++;
         if (!compare(b, &w))
