@@ -3,13 +3,15 @@
  * graphAddNode and graphFinalize answer with success or with a documented error that says why, never with a signal.
  *
  * Operators that have uses in ops_cases.h start from those: a dimension is exchanged wherever the same number stands, or in
- * one place, or a parameter is; outputs follow. All operators also get tensors drawn from their row. No tensor has data. */
+ * one place, or a parameter is; outputs follow. All operators also get tensors drawn from their row. No tensor has data.
+ * Context binaries with such numbers and right checksums open, or are refused likewise. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "../passes/handmade.h"
 #include "../passes/ops_cases.h"
 #include "../passes/ops_text.h"
 #include "api_test.h"
@@ -115,7 +117,8 @@ static void describe(const struct op_call *c)
 
     for (uint32_t i = 0; i < c->n_in + c->n_out && at < (int)sizeof doing - 100; i++) {
         const struct tensor_desc *d = i < c->n_in ? c->in[i] : c->out[i - c->n_in];
-        at += snprintf(doing + at, sizeof doing - (size_t)at, " %s%.90s", i == c->n_in ? "-> " : "", d ? desc_text(d, text) : "-");
+        const char *arrow = i == c->n_in ? "-> " : "";
+        at += snprintf(doing + at, sizeof doing - (size_t)at, " %s%.90s", arrow, d ? desc_text(d, text) : "-");
     }
 }
 
@@ -321,11 +324,71 @@ static void test_rows(void **state)
         assert_true(seen[id]);
 }
 
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
+
+static uint8_t file[1 << 16] __attribute__((aligned(64))), changed[1 << 16] __attribute__((aligned(64)));
+
+static void load_changed(uint64_t n, unsigned *opened)
+{
+    Qnn_ContextHandle_t c = NULL;
+
+    hm_repair(changed, n);
+    if (answered(q.contextCreateFromBinary(env.backend, NULL, NULL, changed, n, &c, NULL))) {
+        OK(q.contextFree(c, NULL));
+        ++*opened;
+    }
+}
+
+/* Small numbers, which dimensions are among, become large ones: each alone, with the next word, and all equal ones of a
+ * stretch as long as a tensor's record or two. */
+static void test_files(void **state)
+{
+    (void)state;
+    enum { SMALL = 16, STRETCH = 128 };
+    struct net conv, affine;
+    uint64_t n = 0;
+    unsigned tried = 0, opened = 0;
+
+    if (strcmp(lib_name(), "libQnnCpu.so") != 0 && !lib_is_htp()) {
+        print_message("skipped: %s has no float graphs, or needs a device\n", lib_name());
+        skip();
+    }
+    watch();
+    OK(net_conv(env.context, "conv", &conv));
+    OK(net_affine(env.context, "affine", 2, 0.5f, &affine));
+    OK(q.graphFinalize(conv.graph, NULL, NULL));
+    OK(q.graphFinalize(affine.graph, NULL, NULL));
+    OK(q.contextGetBinary(env.context, file, sizeof file, &n));
+    for (uint64_t at = 64; at + STRETCH < n; at += 4)
+        for (unsigned e = 0; e < 3 * COUNT(edges); e++) {
+            uint32_t was, word, to = edges[e % COUNT(edges)];
+            memcpy(&was, file + at, 4);
+            if (was == 0 || was > SMALL || (e * 5 + at / 4) % 3) /* a third of them */
+                continue;
+
+            memcpy(changed, file, n);
+            memcpy(changed + at, &to, 4);
+            for (uint64_t k = 4; e >= COUNT(edges) && k < STRETCH; k += 4) {
+                memcpy(&word, changed + at + k, 4);
+                const bool next = e < 2 * COUNT(edges) && k == 4;
+                if (next || (e >= 2 * COUNT(edges) && word == was))
+                    memcpy(changed + at + k, next ? &edges[(e * 7 + 1) % COUNT(edges)] : &to, 4);
+            }
+            snprintf(doing, sizeof doing, "a file of %u bytes, number %u at %u becomes %u, way %u", (unsigned)n, was,
+                     (unsigned)at, to, e / (unsigned)COUNT(edges));
+            load_changed(n, &opened);
+            tried++;
+        }
+    print_message("%u files, %u of them opened\n", tried, opened);
+    assert_true(tried > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_uses, env_setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_rows, env_setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_files, env_setup, env_teardown),
     };
     const struct rlimit limit = { 16ull * GIB, 16ull * GIB }; /* what is too much is refused at once */
 
