@@ -68,7 +68,43 @@ static bool is_replaceable(const char *path, const struct stat *s)
     return S_ISREG(s->st_mode) && !is_standard_stream(s) && !str_starts(path, "/dev/fd/") && !str_starts(path, "/proc/");
 }
 
-static int open_temporary(struct file_write *w)
+/* A file without a name is found by its descriptor when it gets one. */
+enum { OWN_PATH_MAX = 40 };
+
+static const char *own_path(int fd, char path[OWN_PATH_MAX])
+{
+    snprintf(path, OWN_PATH_MAX, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/* Not every file system can do this, and without /proc the file could not be named. */
+static int open_unnamed(const struct file_write *w)
+{
+    char path[OWN_PATH_MAX];
+    struct str folder;
+    str_init(&folder);
+    str_addf(&folder, "%.*s.", folder_length(w->target), w->target);
+
+    int fd = folder.failed ? -1 : open(str_text(&folder), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    str_finish(&folder);
+    if (fd >= 0 && access(own_path(fd, path), F_OK) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int make_named(const struct file_write *w, const char *name)
+{
+    char path[OWN_PATH_MAX];
+    if (w->unnamed)
+        return linkat(AT_FDCWD, own_path(w->fd, path), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? w->fd : -1;
+
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* A name beside the target that no file has; the descriptor, or -1. */
+static int name_temporary(struct file_write *w)
 {
     static _Atomic unsigned counter;
     int folder = folder_length(w->target);
@@ -82,7 +118,7 @@ static int open_temporary(struct file_write *w)
         mem_free(w->temporary);
         w->temporary = name.at;
         errno = ENOMEM;
-        fd = name.failed ? -1 : open(name.at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = name.failed ? -1 : make_named(w, name.at);
     }
     return fd;
 }
@@ -91,6 +127,16 @@ static void forget_temporary(struct file_write *w)
 {
     mem_free(w->temporary);
     w->temporary = NULL;
+}
+
+static int open_temporary(struct file_write *w)
+{
+    int fd = open_unnamed(w);
+    if (fd < 0)
+        return name_temporary(w);
+
+    w->unnamed = true;
+    return fd;
 }
 
 /* A file that may be written in a folder that may not. */
@@ -185,22 +231,35 @@ enum status file_write_begin(struct file_write *w, const char *path)
 
 static enum status not_written(const struct file_write *w, int error)
 {
-    const char *former = w->temporary && w->replaces ? "; the former file is as it was" : "";
+    bool kept = w->replaces && (w->temporary || w->unnamed);
+    const char *former = kept ? "; the former file is as it was" : "";
     return status_fail(ST_IO, "cannot write all of \"%s\": %s%s", w->target, strerror(error), former);
 }
 
 /* Only a former file is worth waiting for the disk. */
 static bool settle(const struct file_write *w)
 {
-    if (!w->replaces)
+    return !w->replaces || (fchmod(w->fd, w->mode) == 0 && fsync(w->fd) == 0);
+}
+
+/* A link takes no other file's place, so where there is one the name comes first. */
+static bool take_place(struct file_write *w)
+{
+    if (w->unnamed && !w->replaces && make_named(w, w->target) >= 0) {
+        w->unnamed = false;
         return true;
-    int fd = open(w->temporary, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && fchmod(fd, w->mode) == 0 && fsync(fd) == 0;
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return ok;
+    }
+
+    if (w->unnamed && name_temporary(w) < 0) {
+        forget_temporary(w);
+        return false;
+    }
+    w->unnamed = false;
+    if (rename(w->temporary, w->target) != 0)
+        return false;
+
+    forget_temporary(w);
+    return true;
 }
 
 enum status file_write_replace(struct file_write *w)
@@ -208,13 +267,10 @@ enum status file_write_replace(struct file_write *w)
     bool ok = fflush(w->to) == 0 && !w->error;
     if (!ok)
         return not_written(w, w->error ? w->error : errno);
-    if (!w->temporary)
+    if (!w->temporary && !w->unnamed)
         return ST_OK;
 
-    if (!settle(w) || rename(w->temporary, w->target) != 0)
-        return not_written(w, errno);
-    forget_temporary(w);
-    return ST_OK;
+    return settle(w) && take_place(w) ? ST_OK : not_written(w, errno);
 }
 
 enum status file_write_end(struct file_write *w)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files so that none is lost: bytes go to a temporary file beside the target, which takes its place when all of them
- * are there. Until then, and after any failure, the former file is as it was.
+/* Writing files so that none is lost: bytes go to a temporary file in the target's folder, which takes its place when all of
+ * them are there. Until then, and after any failure, the former file is as it was. Where the file system can, the temporary
+ * file has no name until it is complete, so that a process that is killed leaves nothing.
  *
  *     CLEANUP(file_write_abort) struct file_write w = { 0 };
  *     TRY(file_write_begin(&w, path));
@@ -24,7 +25,8 @@ struct file_write {
     FILE *to;        /* a stream onto fd; RLIMIT_FSIZE is an error there, not a signal */
     int fd;          /* for those who want it plain; with a FILE_GUARD */
     char *target;    /* the path behind all links */
-    char *temporary; /* NULL: in place, or it has its place already */
+    char *temporary; /* its name; NULL: it has none */
+    bool unnamed;    /* it waits to get one; neither: in place, or it has its place already */
     mode_t mode;     /* of the former file */
     bool replaces;   /* there is a former file */
     int error;       /* of the first write that failed */

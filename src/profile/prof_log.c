@@ -10,10 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/arena.h"
 #include "base/file_guard.h"
+#include "base/file_write.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -33,8 +35,9 @@ static const char magic[4] = { 'O', 'Q', 'N', 'P' };
 /* ---- writing --------------------------------------------------------------------------------------------------------- */
 
 struct prof_log_writer {
-    FILE *file;
-    struct str payload; /* reused for every frame */
+    struct file_write file; /* takes its place when the header is there; a log is useful while the program runs */
+    off_t end;              /* of the last whole record */
+    struct str payload;     /* reused for every frame */
 };
 
 static void put_u32(struct str *s, uint32_t v)
@@ -58,6 +61,25 @@ static void put_string(struct str *s, const char *text)
     }
 }
 
+/* A disk that is full leaves the records that were written before, whole. */
+static enum status write_bytes(struct prof_log_writer *w, const void *data, size_t size)
+{
+    FILE_GUARD(guard);
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(w->file.fd, (const char *)data + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            int error = n < 0 ? errno : ENOSPC;
+            bool cut = w->end >= 0 && ftruncate(w->file.fd, w->end) == 0 && lseek(w->file.fd, w->end, SEEK_SET) == w->end;
+            return status_fail(ST_IO, "profile log: %zu bytes could not be written: %s%s", size, strerror(error),
+                               cut ? "; the records before are whole" : "");
+        }
+        done += (size_t)n;
+    }
+    return ST_OK;
+}
+
 static enum status write_frame(struct prof_log_writer *w, uint32_t kind)
 {
     const struct str *s = &w->payload;
@@ -65,17 +87,17 @@ static enum status write_frame(struct prof_log_writer *w, uint32_t kind)
     RETURN_IF(s->n > UINT32_MAX, ST_IO, "profile log: a record of %zu bytes; at most %u bytes fit one record", s->n,
               UINT32_MAX);
     uint32_t head[4] = { kind, (uint32_t)s->n, (uint32_t)crc32_z(0, (const Bytef *)s->at, s->n), 0 };
-    FILE_GUARD(guard);
-    RETURN_IF(fwrite(head, sizeof(head), 1, w->file) != 1 || fwrite(s->at, s->n, 1, w->file) != 1 || fflush(w->file) != 0,
-              ST_IO, "profile log: a record of %zu bytes could not be written: %s", s->n, strerror(errno));
+    TRY(write_bytes(w, head, sizeof(head)));
+    TRY(write_bytes(w, s->at, s->n));
+    w->end = lseek(w->file.fd, 0, SEEK_CUR);
     return ST_OK;
 }
 
 static enum status write_start(struct prof_log_writer *w, const struct prof_log_header *h)
 {
     uint32_t version = LOG_VERSION;
-    RETURN_IF(fwrite(magic, sizeof(magic), 1, w->file) != 1 || fwrite(&version, sizeof(version), 1, w->file) != 1, ST_IO,
-              "profile log: the header could not be written: %s", strerror(errno));
+    TRY(write_bytes(w, magic, sizeof(magic)));
+    TRY(write_bytes(w, &version, sizeof(version)));
     w->payload.n = 0;
     put_string(&w->payload, h->app_name);
     put_string(&w->payload, h->app_version);
@@ -112,30 +134,31 @@ enum status prof_log_close(struct prof_log_writer *w)
 {
     if (!w)
         return ST_OK;
-    FILE_GUARD(guard); /* what could not be written is tried once more */
-    bool failed = w->file && fclose(w->file) != 0;
+
+    enum status st = file_write_end(&w->file);
     str_finish(&w->payload);
     mem_free(w);
-    RETURN_IF(failed, ST_IO, "profile log: the file could not be closed: %s", strerror(errno));
-    return ST_OK;
+    return st == ST_OK ? ST_OK : status_prefix(st, "profile log");
 }
 
 enum status prof_log_create(const char *path, const struct prof_log_header *h, struct prof_log_writer **ret)
 {
     struct prof_log_writer *w = mem_new(struct prof_log_writer);
     RETURN_IF(!w, ST_NO_MEMORY, "profile log: no memory for the writer");
-    w->file = fopen(path, "wbe");
-    FILE_GUARD(guard);
-    enum status st = w->file ? write_start(w, h)
-                             : status_fail(ST_IO, "profile log: \"%s\" could not be created: %s", path, strerror(errno));
+
+    w->end = -1; /* before the header is whole there is nothing to go back to */
+    enum status st = file_write_begin(&w->file, path);
+    if (st == ST_OK)
+        st = write_start(w, h);
+    if (st == ST_OK)
+        st = file_write_replace(&w->file);
     if (st != ST_OK) {
         int kept = errno;
-        if (w->file)
-            fclose(w->file);
+        file_write_abort(&w->file);
         str_finish(&w->payload);
         mem_free(w);
         errno = kept;
-        return st;
+        return st == ST_IO ? status_prefix(st, "profile log") : st;
     }
     *ret = w;
     return ST_OK;

@@ -123,6 +123,36 @@ static void test_full(void **state)
     assert_int_equal(replay("full", "libQnnCpu.so"), 0);
 }
 
+/* A recording that cannot begin leaves the former one. */
+static void test_former(void **state)
+{
+    (void)state;
+    Qnn_BackendHandle_t b;
+    void *lib = open_saver();
+    OK(record_to("former", 0));
+    OK(q.backendCreate(NULL, NULL, &b));
+    OK(q.backendFree(b));
+    dlclose(lib);
+    char *before = text_of("former/saver_output.c");
+    assert_non_null(strstr(before, "q.backendCreate("));
+
+    lib = open_saver();
+    limit_files(64);
+    hush(true);
+    Qnn_ErrorHandle_t e = record_to("former", 0);
+    if (e == QNN_SUCCESS)
+        e = q.backendCreate(NULL, NULL, &b);
+    hush(false);
+    limit_files(RLIM_INFINITY);
+    assert_int_not_equal(CODE(e), QNN_SUCCESS);
+    dlclose(lib);
+
+    char *after = text_of("former/saver_output.c");
+    assert_string_equal(after, before);
+    free(after);
+    free(before);
+}
+
 /* Tensor data that does not fit; the same call is made again when there is room. */
 static void test_full_data(void **state)
 {
@@ -212,6 +242,7 @@ static void test_log(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_parts), cmocka_unit_test(test_full),
+                                        cmocka_unit_test(test_former),
                                         cmocka_unit_test(test_full_data), cmocka_unit_test(test_log) };
     if (saver_kit_begin(argc, argv))
         return 1;

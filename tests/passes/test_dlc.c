@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
 
@@ -450,6 +452,37 @@ static void archives(void **state)
     ir_graph_free(g);
 }
 
+/* On a full disk the former file stays, and through a link it is the file behind it that is replaced. */
+static void full_disk(void **state)
+{
+    (void)state;
+    struct ir_graph *g = parse(CONV);
+    struct rlimit l = { 700, RLIM_INFINITY };
+    struct stat link, file;
+    struct convert_write w = { .prefix = path_of("m") };
+    write_bytes_to("m.dlc", "former", 6);
+
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+    enum status st = convert_write_dlc((const struct ir_graph *const *)&g, 1, &w);
+    l.rlim_cur = RLIM_INFINITY;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+    assert_int_equal(st, ST_IO);
+    assert_non_null(strstr(status_text(), "the former file is as it was"));
+    assert_int_equal(stat(path_of("m.dlc"), &file), 0);
+    assert_int_equal(file.st_size, 6);
+
+    unlink(path_of("copy.dlc"));
+    assert_int_equal(symlink("m.dlc", path_of("copy.dlc")), 0);
+    w.prefix = path_of("copy");
+    ok(convert_write_dlc((const struct ir_graph *const *)&g, 1, &w));
+    assert_int_equal(lstat(path_of("copy.dlc"), &link), 0);
+    assert_true(S_ISLNK(link.st_mode));
+    assert_int_equal(stat(path_of("m.dlc"), &file), 0);
+    assert_true(file.st_size > 700);
+    unlink(path_of("copy.dlc"));
+    ir_graph_free(g);
+}
+
 static void weights_cut_off(void **state)
 {
     (void)state;
@@ -487,7 +520,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_come_back),          cmocka_unit_test(constants_outside),
-        cmocka_unit_test(random_graphs_come_back),  cmocka_unit_test(containers),
+        cmocka_unit_test(random_graphs_come_back),  cmocka_unit_test(full_disk),
+        cmocka_unit_test(containers),
         cmocka_unit_test(versions_and_identifiers), cmocka_unit_test(wrong_contents),
         cmocka_unit_test(cuts_and_changes),         cmocka_unit_test(archives),
         cmocka_unit_test(weights_cut_off),          cmocka_unit_test(only_converted_graphs),

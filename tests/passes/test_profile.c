@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -166,6 +167,59 @@ static void test_log(void **state)
     free(data);
 }
 
+static void limit(rlim_t bytes)
+{
+    struct rlimit l = { bytes, RLIM_INFINITY };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+/* On a full disk the former log stays until the new one has begun, and that one keeps its whole records. */
+static void test_log_full_disk(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/openqnn-log-XXXXXX";
+    struct prof_log_writer *w;
+    struct prof_log_header h = { .app_name = "an application with a long name" };
+    struct prof_log_record r = { .method = 6, .graph_name = "net" };
+    struct prof_log log;
+    size_t size, begun;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "former", 6), 6);
+    close(fd);
+
+    limit(20);
+    assert_int_equal(prof_log_create(path, &h, &w), ST_IO);
+    limit(RLIM_INFINITY);
+    uint8_t *data = read_all(path, &size);
+    assert_int_equal(size, 6);
+    assert_memory_equal(data, "former", 6);
+    free(data);
+
+    assert_int_equal(prof_log_create(path, &h, &w), ST_OK);
+    assert_int_equal(prof_log_append(w, &r), ST_OK);
+    free(read_all(path, &begun));
+    for (size_t room = 0; room < 60; room += 7) {
+        limit(begun + room);
+        enum status st = prof_log_append(w, &r);
+        limit(RLIM_INFINITY);
+        assert_true(st == ST_OK || st == ST_IO);
+        data = read_all(path, &size);
+        assert_int_equal(prof_log_read(data, size, &log), ST_OK);
+        prof_log_free(&log);
+        free(data);
+        free(read_all(path, &begun));
+    }
+    assert_int_equal(prof_log_append(w, &r), ST_OK);
+    assert_int_equal(prof_log_close(w), ST_OK);
+    data = read_all(path, &size);
+    assert_int_equal(prof_log_read(data, size, &log), ST_OK);
+    assert_true(log.n_records >= 2);
+    prof_log_free(&log);
+    free(data);
+    unlink(path);
+}
+
 static void test_log_nowhere(void **state)
 {
     (void)state;
@@ -179,6 +233,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree), cmocka_unit_test(test_nodes),
                                         cmocka_unit_test(test_limit), cmocka_unit_test(test_log),
-                                        cmocka_unit_test(test_log_nowhere) };
+                                        cmocka_unit_test(test_log_full_disk), cmocka_unit_test(test_log_nowhere) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

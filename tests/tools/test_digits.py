@@ -86,6 +86,17 @@ class Digits(support.ToolTest):
                 self.assertEqual(self.read(name, "Result_%d" % i, "probabilities.raw"), self.read("direct", "Result_%d" % i, "probabilities.raw"))
         self.assertIn("accepts", self.net_run("--retrieve_context", "b/digits.bin", "--validate_binary"))
 
+    def test_failed_build_keeps_the_library(self):
+        """On a full disk, and when the compiler refuses the source."""
+        args = ("qnn-model-lib-generator", "-l", "digits", "-o", "libs", "-b", os.path.join(support.DIGITS, "model.bin"), "-c")
+        before = self.read(self.library)
+        done = self.run_tool(*args, os.path.join(support.DIGITS, "model.c"), largest_file=3000)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(self.read(self.library), before)
+        self.fails(*args, self.write("bad.c", "int f(void) { return }\n"), says="refused")
+        self.assertEqual(self.read(self.library), before)
+        self.assertEqual(os.listdir(os.path.dirname(self.library)), ["libdigits.so"])
+
     def test_damaged_weights_are_refused(self):
         """By every program that reads the file, before anything is computed with them."""
         self.make_list()

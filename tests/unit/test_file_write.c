@@ -8,10 +8,13 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file_write.h"
@@ -153,6 +156,57 @@ static void links_and_devices_stay(void **state)
     rmdir("sub");
 }
 
+/* A process that is killed while it writes leaves the former file, and nothing else where files can be without a name. */
+static void a_kill_leaves_nothing(void **state)
+{
+    (void)state;
+    int probe = open(".", O_TMPFILE | O_RDWR, 0600);
+    int started[2];
+    char byte;
+    if (probe < 0) {
+        print_message("skipped: %s cannot make files without a name\n", folder);
+        skip();
+    }
+    close(probe);
+    assert_int_equal(file_write_all("a", "old", 3), ST_OK);
+    assert_int_equal(pipe(started), 0);
+
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct file_write w, other;
+        bool begun = file_write_begin(&w, "a") == ST_OK && file_write_begin(&other, "b") == ST_OK;
+        fputs("half of it", w.to);
+        fflush(w.to);
+        if (begun && write(started[1], "x", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(started[0], &byte, 1), 1);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(started[0]);
+    close(started[1]);
+
+    holds("a", "old");
+    assert_int_equal(files(), 1);
+    unlink("a");
+}
+
+/* A file that another process made meanwhile is replaced, too. */
+static void targets_that_appear(void **state)
+{
+    (void)state;
+    struct file_write w;
+    assert_int_equal(file_write_begin(&w, "a"), ST_OK);
+    fputs("second", w.to);
+    assert_int_equal(file_write_all("a", "first", 5), ST_OK);
+    assert_int_equal(file_write_end(&w), ST_OK);
+    holds("a", "second");
+    assert_int_equal(files(), 1);
+    unlink("a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +214,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_loses_nothing),
         cmocka_unit_test(files_grow),
         cmocka_unit_test(links_and_devices_stay),
+        cmocka_unit_test(a_kill_leaves_nothing),
+        cmocka_unit_test(targets_that_appear),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,9 +177,24 @@ static enum status compile(const struct generator *o, const char *assembler, con
     return run_compiler((char *const *)argv, o->verbose);
 }
 
+/* The compiler writes elsewhere: what it leaves when it fails is not for the user. */
+static enum status install(const char *built, const char *path)
+{
+    struct tool_file f = { 0 };
+    struct stat s;
+    TRY(tool_file_map(built, &f));
+
+    bool fresh = access(path, F_OK) != 0;
+    enum status st = tool_file_write(path, f.data, f.size);
+    tool_file_free(&f);
+    if (st == ST_OK && fresh && stat(built, &s) == 0)
+        (void)chmod(path, s.st_mode & 07777); /* as the linker left it; not needed to open a library */
+    return st;
+}
+
 static enum status build(const struct generator *o, struct arena *arena)
 {
-    char folder[] = "/tmp/qnn-model-lib-XXXXXX", assembler[sizeof(folder) + 16];
+    char folder[] = "/tmp/qnn-model-lib-XXXXXX", assembler[sizeof(folder) + 16], library[sizeof(folder) + 16];
     CLEANUP(str_finish) struct str path, dir;
     str_init(&path);
     str_init(&dir);
@@ -191,10 +207,14 @@ static enum status build(const struct generator *o, struct arena *arena)
     TRY(tool_make_dirs(str_text(&dir)));
     RETURN_IF(!mkdtemp(folder), ST_IO, "cannot create a temporary folder: %s", strerror(errno));
     snprintf(assembler, sizeof(assembler), "%s/weights.s", folder);
+    snprintf(library, sizeof(library), "%s/model.so", folder);
     enum status st = o->weights ? write_weights(o->weights, assembler) : ST_OK;
     if (st == ST_OK)
-        st = compile(o, assembler, str_text(&path), arena);
+        st = compile(o, assembler, library, arena);
+    if (st == ST_OK)
+        st = install(library, str_text(&path));
     unlink(assembler);
+    unlink(library);
     rmdir(folder);
     if (st == ST_OK)
         tool_say("Built %s", str_text(&path));

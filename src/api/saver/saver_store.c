@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two files of a recording. The program's last lines are written again after every call, over the former ones. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "api/saver/saver.h"
 #include "base/file_guard.h"
+#include "base/file_write.h"
 #include "base/vec.h"
 
 struct blob {
@@ -23,10 +23,10 @@ struct saver_numbers saver_numbers = { .recording = 1 };
 static struct {
     bool open, known; /* known: somebody gave settings */
     struct saver_settings settings;
-    int program, data;
+    struct file_write program, data; /* they take their places when a recording has begun, and grow there */
     uint64_t program_end, data_end;
     VEC(struct blob) blobs;
-} store = { .program = -1, .data = -1 };
+} store;
 
 void saver_default_settings(struct saver_settings *s)
 {
@@ -88,23 +88,18 @@ static void stamp(char name[SAVER_NAME_MAX], const struct timespec *now)
     snprintf(name + n, room, "%s_%06ld%s", when, now->tv_nsec / 1000, ending);
 }
 
-static enum status open_in(const char *folder, const char *name, int *fd)
+static enum status open_in(const char *folder, const char *name, struct file_write *w)
 {
     char path[SAVER_PATH_MAX + SAVER_NAME_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    RETURN_IF(*fd < 0, ST_IO, "the file \"%s\" of the recording cannot be opened: %s; name a folder that can be written",
-              path, strerror(errno));
-    return ST_OK;
+    enum status st = file_write_begin(w, path);
+    return st == ST_OK ? ST_OK : status_prefix(st, "the recording; name a folder that can be written");
 }
 
 void saver_close(void)
 {
-    if (store.program >= 0)
-        close(store.program);
-    if (store.data >= 0)
-        close(store.data);
-    store.program = store.data = -1;
+    file_write_abort(&store.program);
+    file_write_abort(&store.data);
     store.open = false;
     vec_finish(&store.blobs);
 }
@@ -118,7 +113,7 @@ static enum status begin_files(void)
     str_add(&s, "\n#undef PARAMS\n#define PARAMS ");
     saver_write_string(&s, store.settings.data);
     str_add(&s, "\n");
-    enum status st = s.failed ? status_fail(ST_NO_MEMORY, "no memory for the recording") : put(store.program, s.at, s.n, 0);
+    enum status st = s.failed ? status_fail(ST_NO_MEMORY, "no memory for the recording") : put(store.program.fd, s.at, s.n, 0);
     store.program_end = s.n;
     str_finish(&s);
     return st;
@@ -132,8 +127,8 @@ static enum status write_foot(void)
     str_init(&s);
     saver_program_foot(&s);
     enum status st = s.failed ? status_fail(ST_NO_MEMORY, "no memory for the recording")
-                              : put(store.program, s.at, s.n, store.program_end);
-    if (st == ST_OK && ftruncate(store.program, (off_t)(store.program_end + s.n)) != 0)
+                              : put(store.program.fd, s.at, s.n, store.program_end);
+    if (st == ST_OK && ftruncate(store.program.fd, (off_t)(store.program_end + s.n)) != 0)
         st = status_fail(ST_IO, "the recording in \"%s\" cannot be cut: %s", store.settings.folder, strerror(errno));
     str_finish(&s);
     return st;
@@ -160,6 +155,10 @@ enum status saver_open(const struct saver_settings *s)
         st = begin_files();
     if (st == ST_OK)
         st = write_foot();
+    if (st == ST_OK)
+        st = file_write_replace(&store.data);
+    if (st == ST_OK)
+        st = file_write_replace(&store.program);
     store.open = st == ST_OK;
     if (st != ST_OK)
         saver_close();
@@ -186,7 +185,7 @@ enum status saver_add_call(const char *text, const struct saver_numbers *former)
 {
     size_t n = strlen(text);
     uint64_t end = store.program_end;
-    enum status st = put(store.program, text, n, end);
+    enum status st = put(store.program.fd, text, n, end);
     if (st == ST_OK) {
         store.program_end += n;
         st = write_foot();
@@ -197,7 +196,7 @@ enum status saver_add_call(const char *text, const struct saver_numbers *former)
     snprintf(why, sizeof why, "%s", status_text());
     saver_numbers = *former;
     store.program_end = end;
-    if (!store.settings.footer && ftruncate(store.program, (off_t)end) != 0)
+    if (!store.settings.footer && ftruncate(store.program.fd, (off_t)end) != 0)
         return ST_IO;
     return write_foot() == ST_OK ? status_fail(st, "%s", why) : ST_IO;
 }
@@ -223,7 +222,7 @@ static bool is_at(const void *bytes, uint64_t size, uint64_t offset)
     char there[4096];
     for (uint64_t done = 0; done < size;) {
         size_t n = size - done < sizeof there ? size - done : sizeof there;
-        if (pread(store.data, there, n, (off_t)(offset + done)) != (ssize_t)n ||
+        if (pread(store.data.fd, there, n, (off_t)(offset + done)) != (ssize_t)n ||
             memcmp(there, (const char *)bytes + done, n) != 0)
             return false;
         done += n;
@@ -242,7 +241,7 @@ enum status saver_blob(const void *bytes, uint64_t size, uint64_t *offset)
         }
     }
     uint64_t at = (store.data_end + BLOB_ALIGN - 1) / BLOB_ALIGN * BLOB_ALIGN;
-    TRY(put(store.data, bytes, size, at));
+    TRY(put(store.data.fd, bytes, size, at));
     struct blob *b = vec_push(&store.blobs);
     RETURN_IF(!b, ST_NO_MEMORY, "no memory for the list of recorded data");
     *b = (struct blob){ hash, size, at };

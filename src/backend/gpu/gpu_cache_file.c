@@ -2,14 +2,12 @@
 /* Caches as files: the kernel repository and the performance cache. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/gpu/gpu_cache.h"
-#include "base/file_guard.h"
+#include "base/file_write.h"
 #include "base/mem.h"
 
 enum { MAX_FILE = 1 << 30 }; /* bytes; more is no cache of ours */
@@ -49,33 +47,11 @@ enum status gpu_cache_load(struct gpu_cache *c, const char *path)
     return st;
 }
 
-static enum status write_all(int fd, const char *path, const void *data, uint64_t bytes)
-{
-    FILE_GUARD(guard);
-    for (uint64_t at = 0; at < bytes;) {
-        ssize_t n = write(fd, (const char *)data + at, bytes - at);
-        RETURN_IF(n < 0 && errno != EINTR, ST_IO, "\"%s\" cannot be written: %s", path, strerror(errno));
-        at += n > 0 ? (uint64_t)n : 0;
-    }
-    return ST_OK;
-}
-
 enum status gpu_cache_save(const struct gpu_cache *c, const char *path)
 {
-    char temporary[4096];
     uint64_t bytes;
     CLEANUP(mem_freep) void *data = NULL;
+
     TRY(gpu_cache_write(c, &data, &bytes));
-    int n = snprintf(temporary, sizeof temporary, "%s.%ld.XXXXXX", path, (long)getpid());
-    RETURN_IF(n < 0 || (size_t)n >= sizeof temporary, ST_IO, "\"%s\" is too long a path", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    RETURN_IF(fd < 0, ST_IO, "\"%s\" cannot be made: %s", temporary, strerror(errno));
-    enum status st = write_all(fd, temporary, data, bytes);
-    bool ok = fchmod(fd, 0644) == 0;
-    ok &= close(fd) == 0;
-    if (st == ST_OK && (!ok || rename(temporary, path) != 0))
-        st = status_fail(ST_IO, "\"%s\" cannot be replaced: %s", path, strerror(errno));
-    if (st != ST_OK)
-        unlink(temporary);
-    return st;
+    return file_write_all(path, data, bytes);
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <zip.h>
 
-#include "base/file_guard.h"
 #include "convert/dlc/dlc.h"
 #include "convert/dlc/dlc_container.h"
+#include "convert/dlc/dlc_target.h"
 
 /* Weights shrink to a half at best; texts of repeated lines by much more, but they are small. */
 enum { EXPANSION_MAX = 64, RECORDS_MAX = 65535 };
@@ -286,25 +286,37 @@ static enum status fill_zip(zip_t *z, const struct dlc_record *records, uint32_t
     return ST_OK;
 }
 
-enum status dlc_write_file(const char *path, const struct dlc_record *records, uint32_t n)
+static enum status write_archive(struct file_write *file, const struct dlc_record *records, uint32_t n)
 {
-    FILE_GUARD(guard);
-    int code = 0;
-    zip_t *z = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+    struct dlc_target target;
+    zip_error_t error;
+    zip_error_init(&error);
+
+    zip_source_t *source = dlc_target_source(&target, file, &error);
+    zip_t *z = source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error) : NULL;
     if (!z) {
-        zip_error_t e;
-        zip_error_init_with_code(&e, code);
-        enum status st = status_fail(zip_status(&e, ST_IO), "%s cannot be written: %s", path, zip_error_strerror(&e));
-        zip_error_fini(&e);
-        return st;
+        zip_source_free(source);
+        return zip_failed(&error, "a new DLC");
     }
+
     enum status st = fill_zip(z, records, n);
     if (st == ST_OK && zip_close(z) == 0)
         return ST_OK;
-    if (st == ST_OK)
-        st = status_fail(zip_status(zip_get_error(z), ST_IO), "%s cannot be written: %s", path, zip_strerror(z));
+
+    if (st == ST_OK && target.error)
+        file->error = target.error; /* told by file_write_end */
+    else if (st == ST_OK)
+        st = status_fail(zip_status(zip_get_error(z), ST_IO), "%s cannot be written: %s", file->target, zip_strerror(z));
     zip_discard(z);
     return st;
+}
+
+enum status dlc_write_file(const char *path, const struct dlc_record *records, uint32_t n)
+{
+    CLEANUP(file_write_abort) struct file_write file = { 0 };
+    TRY(file_write_begin(&file, path));
+    TRY(write_archive(&file, records, n));
+    return file_write_end(&file);
 }
 
 /* The archive that was written into `s`. */
