@@ -78,9 +78,13 @@ enum status bin_check_claims(const struct bin_reader *r)
 
     add_tensors(g, used, need);
     add_nodes(g, need);
-    for (size_t k = 0; k < sizeof(memory) / sizeof(memory[0]); k++)
-        RETURN_IF(memory[k].claim > memory[k].slack && memory[k].claim - memory[k].slack > need[memory[k].place], ST_BAD_BINARY,
+    for (size_t k = 0; k < sizeof(memory) / sizeof(memory[0]); k++) {
+        uint64_t slack = memory[k].slack;
+        bool too_large = memory[k].claim > slack && memory[k].claim - slack > need[memory[k].place];
+
+        RETURN_IF(too_large, ST_BAD_BINARY,
                   "context binary, %s: it asks for %" PRIu64 " bytes of %s; all that its operators use of it has %" PRIu64,
                   r->graph, memory[k].claim, memory[k].name, need[memory[k].place]);
+    }
     return ST_OK;
 }

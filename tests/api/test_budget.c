@@ -62,7 +62,8 @@ static void test_binary(void **state)
     OK(q.contextGetBinary(env.context, binary, size, &written));
 
     limit("40");
-    while (fit < COUNT(c) && q.contextCreateFromBinary(env.backend, NULL, NULL, binary, written, &c[fit], NULL) == QNN_SUCCESS)
+    while (fit < COUNT(c) &&
+           q.contextCreateFromBinary(env.backend, NULL, NULL, binary, written, &c[fit], NULL) == QNN_SUCCESS)
         fit++;
     assert_in_range(fit, 1, COUNT(c) - 1); /* together they have a limit, */
     FAILS_SAYING(QNN_COMMON_ERROR_MEM_ALLOC, "other graphs have",
