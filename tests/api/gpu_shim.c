@@ -8,11 +8,12 @@
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FUNCTIONS = 96, MAX_PROPERTIES = 16 };
+enum { MAX_FUNCTIONS = 96, MAX_PROPERTIES = 16, MAX_ASKED = 16, YIELDS = 50 };
 
 static struct {
     pthread_mutex_t lock;
@@ -27,6 +28,7 @@ static struct {
     bool lasting, failed;
     _Atomic int live;
     uint64_t bytes;
+    uint32_t meetings;
     char driver[64], more[256];
     cl_uint align; /* bytes */
     cl_queue_properties properties[MAX_PROPERTIES];
@@ -81,6 +83,7 @@ static void shim_reset(void)
     state.code = 0;
     state.failed = false;
     state.bytes = 0;
+    state.meetings = 0;
     state.driver[0] = state.more[0] = 0;
     state.align = 0;
     memset(state.properties, 0, sizeof state.properties);
@@ -148,10 +151,18 @@ static uint64_t shim_property(uint64_t key)
     return 0;
 }
 
+static uint32_t shim_meetings(void)
+{
+    pthread_mutex_lock(&state.lock);
+    uint32_t n = state.meetings;
+    pthread_mutex_unlock(&state.lock);
+    return n;
+}
+
 extern const struct gpu_shim gpu_shim;
 __attribute__((visibility("default"))) const struct gpu_shim gpu_shim = {
     shim_reset, shim_count,  shim_fail,  shim_failed,     shim_live,
-    shim_bytes, shim_driver, shim_align, shim_extensions, shim_property,
+    shim_bytes, shim_driver, shim_align, shim_extensions, shim_property, shim_meetings,
 };
 
 /* ---- functions -------------------------------------------------------------------------------------------------------- */
@@ -213,7 +224,35 @@ OBJECT(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const ch
 OBJECT(cl_program, clCreateProgramWithBinary,
        (cl_context c, cl_uint n, const cl_device_id *d, const size_t *l, const unsigned char **b, cl_int *s, cl_int *e),
        (c, n, d, l, b, s, e))
-PLAIN(clGetProgramInfo, (cl_program p, cl_program_info i, size_t s, void *v, size_t *r), (p, i, s, v, r))
+
+/* Drivers crash when two threads ask one program for its binary. Other threads are let run before the real call, so that
+ * those that may come in do. */
+SHOWN cl_int clGetProgramInfo(cl_program p, cl_program_info i, size_t s, void *v, size_t *r)
+{
+    static cl_program asked[MAX_ASKED];
+    cl_int refused = step("clGetProgramInfo");
+    int own = 0;
+    if (refused)
+        return refused;
+
+    pthread_mutex_lock(&state.lock);
+    for (int k = 0; k < MAX_ASKED; k++)
+        state.meetings += asked[k] == p;
+    while (own < MAX_ASKED - 1 && asked[own])
+        own++;
+    asked[own] = p;
+    pthread_mutex_unlock(&state.lock);
+
+    for (int k = 0; k < YIELDS; k++)
+        sched_yield();
+    cl_int code = REAL(clGetProgramInfo)(p, i, s, v, r);
+
+    pthread_mutex_lock(&state.lock);
+    asked[own] = NULL;
+    pthread_mutex_unlock(&state.lock);
+    return code;
+}
+
 PLAIN(clBuildProgram,
       (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void(CL_CALLBACK *f)(cl_program, void *), void *u),
       (p, n, d, o, f, u))

@@ -23,6 +23,7 @@ struct gpu_shim {
     void (*align)(uint32_t bytes);           /* what devices say parts of buffers must begin at multiples of; 0: the truth */
     void (*extensions)(const char *more); /* added to those of every device; hidden if it begins with '-'; NULL: the truth */
     uint64_t (*queue_property)(uint64_t key); /* of the last queue that was made with properties, 0: it had none such */
+    uint32_t (*meetings)(void); /* times that a program was asked for something while another thread was asking it */
 };
 
 #endif

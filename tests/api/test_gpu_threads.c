@@ -3,10 +3,11 @@
  * its own results. */
 #include <QNN/GPU/QnnGpuBackend.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "gpu_shim_kit.h"
 
-enum { THREADS = 4, LIVES = 4, RUNS = 10 };
+enum { THREADS = 4, LIVES = 4, RUNS = 10, ROUNDS = 10 };
 
 static Qnn_BackendHandle_t backend;
 
@@ -50,9 +51,62 @@ static void test_threads(void **state)
     OK(q.backendFree(backend));
 }
 
+static pthread_barrier_t together;
+
+/* Whether the context gives its binary, as large as it says. */
+static bool gives_binary(Qnn_ContextHandle_t c)
+{
+    uint64_t size = 0, written = 0;
+    if (q.contextGetBinarySize(c, &size) != QNN_SUCCESS)
+        return false;
+
+    void *bytes = malloc(size);
+    bool ok = q.contextGetBinary(c, bytes, size, &written) == QNN_SUCCESS && written > 0 && written <= size;
+    free(bytes);
+    return ok;
+}
+
+/* Contexts of their own, whose programs are the same. The first one that is asked for its binary reads the device's. */
+static void *ask(void *arg)
+{
+    uintptr_t wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        Qnn_ContextHandle_t c = NULL;
+        struct net n;
+        wrong += q.contextCreate(backend, NULL, NULL, &c) != QNN_SUCCESS;
+        wrong += net_affine(c, "net", (float)(uintptr_t)arg, 0.5f, &n) != QNN_SUCCESS;
+        wrong += q.graphFinalize(n.graph, NULL, NULL) != QNN_SUCCESS;
+        pthread_barrier_wait(&together);
+        wrong += !gives_binary(c);
+        pthread_barrier_wait(&together);
+        wrong += q.contextFree(c, NULL) != QNN_SUCCESS;
+    }
+    return (void *)wrong;
+}
+
+static void test_binaries(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    OK(q.backendCreate(NULL, NULL, &backend));
+    assert_int_equal(pthread_barrier_init(&together, NULL, THREADS), 0);
+    shim->reset();
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        assert_ptr_equal(wrong, NULL);
+    }
+    assert_true(shim->count("clGetProgramInfo") > 0);
+    assert_int_equal(shim->meetings(), 0);
+    pthread_barrier_destroy(&together);
+    OK(q.backendFree(backend));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads), cmocka_unit_test(test_binaries) };
     shim_open();
     return cmocka_run_group_tests(tests, NULL, shim_nothing_left);
 }

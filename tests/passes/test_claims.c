@@ -3,7 +3,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <dirent.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -145,13 +147,52 @@ static void test_untouched(void **state)
     }
 }
 
-int main(void)
+/* ---- files of former libraries ---------------------------------------------------------------------------------------- */
+
+static const char *corpus; /* seeds of the fuzzer, each written by the library of its time */
+
+/* What a reader comes to check more strictly, all writers of this format version have kept. */
+static void test_older_files(void **state)
 {
+    (void)state;
+    static uint8_t bytes[1 << 16] __attribute__((aligned(64)));
+    DIR *dir = opendir(corpus);
+    unsigned opened = 0;
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir));) {
+        size_t length = strlen(e->d_name);
+        if (length < 4 || strcmp(e->d_name + length - 4, ".bin") != 0)
+            continue;
+
+        char path[1024];
+        struct binary b;
+        snprintf(path, sizeof path, "%s/%s", corpus, e->d_name);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        size_t size = fread(bytes, 1, sizeof bytes, f);
+        fclose(f);
+        if (binary_open(bytes, size, &b) != ST_OK || binary_verify_constants(&b) != ST_OK)
+            fail_msg("%s: %s", e->d_name, status_text());
+        binary_close(&b);
+        opened++;
+    }
+    closedir(dir);
+    assert_true(opened > 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: test_claims FOLDER_OF_BINARIES\n");
+        return 2;
+    }
+    corpus = argv[1];
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checksum),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_unused_tensor),
         cmocka_unit_test(test_untouched),
+        cmocka_unit_test(test_older_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
