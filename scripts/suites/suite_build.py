@@ -28,7 +28,13 @@ def cmake(source, out, target, settings):
     run(["cmake", "--build", out, "--target", target, "--parallel", jobs], "building")
 
 
+def is_newer(program, inputs):
+    return os.path.exists(program) and all(os.path.getmtime(i) <= os.path.getmtime(program) for i in inputs)
+
+
 def compile_program(source, program, includes, archives):
+    if is_newer(program, [source, *archives]):
+        return
     object_file = program + ".o"
     run([*launcher(), "c++", "-std=c++17", "-O1", *(f"-I{i}" for i in includes), "-c", source, "-o", object_file], "compiling")
     run(["c++", object_file, "-o", program, "-Wl,--start-group", *archives, "-Wl,--end-group", "-lpthread", "-ldl"], "linking")
