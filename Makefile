@@ -84,7 +84,8 @@ torture: setup
 		$(if $(SECONDS),--seconds $(SECONDS),--limit $(or $(LIMIT),20))
 
 soak: build
-	@tests/soak/soak.sh $(BUILD) $(HOURS)
+	@OPENQNN_LIB_DIR=$(abspath $(BUILD))/src/api POCL_CACHE_DIR=$(abspath $(BUILD))/pocl \
+		$(BUILD)/tests/soak/soak $(HOURS) $(SOAK)
 
 format: setup
 	@scripts/setup.sh format

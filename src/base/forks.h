@@ -23,10 +23,10 @@ static inline unsigned forks_so_far(void)
  *     FORKS_HOLD(lock)
  */
 void forks_hold(pthread_mutex_t *lock);
-#define FORKS_HOLD(lock)                                                    \
-    __attribute__((constructor)) static void forks_hold_##lock(void)       \
-    {                                                                       \
-        forks_hold(&lock);                                                  \
+#define FORKS_HOLD(lock)                                             \
+    __attribute__((constructor)) static void forks_hold_##lock(void) \
+    {                                                                \
+        forks_hold(&lock);                                           \
     }
 
 #endif

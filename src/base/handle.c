@@ -7,8 +7,8 @@
  *
  * Life of a slot: free (not live, type 0) -> live -> closing (not live, pins > 0) -> free. The generation grows each time
  * a slot is used; one that has used up its generations is never used again. The mutex is only for opening and closing. */
-#include "base/forks.h"
 #include "base/handle.h"
+#include "base/forks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -13,7 +13,6 @@ enum { SLOTS = 3 };
 static _Atomic(void *) slots[KINDS][SLOTS];
 static int shared_file;
 
-
 static Qnn_ErrorHandle_t free_object(enum kind k, void *h)
 {
     switch (k) {
@@ -79,7 +78,7 @@ static void *pick_or_null(struct player *p, enum kind k)
     return dice_one_in(&p->dice, 2) ? NULL : pick(p, k);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static Qnn_ErrorHandle_t made(struct player *p, enum kind k, Qnn_ErrorHandle_t e, void *const *h)
 {

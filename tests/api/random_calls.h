@@ -20,9 +20,9 @@ struct player {
     unsigned serial, refused, accepted, silent; /* silent: a refusal without explanation */
 };
 
-void random_calls_begin(int file);             /* no objects but a backend; `file`: a descriptor that memory may be of */
+void random_calls_begin(int file);                 /* no objects but a backend; `file`: a descriptor that memory may be of */
 void player_init(struct player *p, uint64_t seed); /* all of it zero before; keeps the script of its dice */
 Qnn_ErrorHandle_t random_call(struct player *p);
-void random_calls_end(void);                   /* frees every object that is left */
+void random_calls_end(void); /* frees every object that is left */
 
 #endif

@@ -11,8 +11,25 @@ static const uint32_t f32_bits[] = {
 };
 static const uint16_t f16_bits[] = { 0x7e00, 0xfe01, 0x7c00, 0xfc00, 0x7c01, 0x0001, 0x83ff, 0x7bff, 0x8000, 0x3c01 };
 static const int64_t integers[] = {
-    INT8_MIN, INT8_MAX, UINT8_MAX, INT16_MIN, INT16_MAX, UINT16_MAX, INT32_MIN, INT32_MAX, UINT32_MAX, INT64_MIN, INT64_MAX,
-    -1, -2, 64, 255, 256, 1 << 20, (int64_t)1 << 32, ((int64_t)1 << 32) + 1,
+    INT8_MIN,
+    INT8_MAX,
+    UINT8_MAX,
+    INT16_MIN,
+    INT16_MAX,
+    UINT16_MAX,
+    INT32_MIN,
+    INT32_MAX,
+    UINT32_MAX,
+    INT64_MIN,
+    INT64_MAX,
+    -1,
+    -2,
+    64,
+    255,
+    256,
+    1 << 20,
+    (int64_t)1 << 32,
+    ((int64_t)1 << 32) + 1,
 };
 
 static uint64_t draw_integer(uint64_t noise)
@@ -52,18 +69,12 @@ static uint64_t draw_f64(uint64_t noise)
 static uint64_t draw(enum dtype type, uint64_t noise)
 {
     switch (type) {
-    case DT_F32:
-        return draw_f32(noise);
-    case DT_BF16:
-        return draw_f32(noise) >> 16;
-    case DT_F16:
-        return draw_f16(noise);
-    case DT_F64:
-        return draw_f64(noise);
-    case DT_B8:
-        return noise & 7 ? noise >> 3 & 1 : noise >> 3; /* a truth value may be any byte */
-    default:
-        return dtype_is_fixed(type) ? noise : draw_integer(noise);
+    case DT_F32: return draw_f32(noise);
+    case DT_BF16: return draw_f32(noise) >> 16;
+    case DT_F16: return draw_f16(noise);
+    case DT_F64: return draw_f64(noise);
+    case DT_B8: return noise & 7 ? noise >> 3 & 1 : noise >> 3; /* a truth value may be any byte */
+    default: return dtype_is_fixed(type) ? noise : draw_integer(noise);
     }
 }
 

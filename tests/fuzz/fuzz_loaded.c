@@ -19,7 +19,7 @@ struct file {
 };
 static struct file files[LIBRARIES][USES];
 
-/* ---- making files ------------------------------------------------------------------------------------------------------- */
+/* ---- making files ---------------------------------------------------------------------------- */
 
 static void save(struct fuzz_library *l, Qnn_ContextHandle_t context, struct file *f)
 {
@@ -59,7 +59,7 @@ static const struct file *file_of(unsigned library, uint32_t which)
     return f;
 }
 
-/* ---- changing them ------------------------------------------------------------------------------------------------------ */
+/* ---- changing them --------------------------------------------------------------------------- */
 
 static void change(struct fuzz_bytes *b, uint8_t *data, size_t size)
 {
@@ -79,12 +79,8 @@ static void change(struct fuzz_bytes *b, uint8_t *data, size_t size)
     uint8_t *p = data + s.offset + (fuzz_one_in(b, 4) ? at : at & ~3u);
     uint32_t value;
     switch (fuzz_below(b, 5)) {
-    case 0: /* one byte */
-        *p = fuzz_u8(b);
-        return;
-    case 1: /* one bit */
-        *p ^= (uint8_t)(1 << fuzz_below(b, 8));
-        return;
+    case 0: /* one byte */ *p = fuzz_u8(b); return;
+    case 1: /* one bit */ *p ^= (uint8_t)(1 << fuzz_below(b, 8)); return;
     case 2: /* a little more or less */
         memcpy(&value, p, sizeof(value));
         value += fuzz_u8(b) - 128u;
@@ -92,8 +88,7 @@ static void change(struct fuzz_bytes *b, uint8_t *data, size_t size)
     case 3: /* another field's value */
         memcpy(&value, data + s.offset + fuzz_below(b, 1 << 16) % (uint32_t)(s.size - 3), sizeof(value));
         break;
-    default:
-        value = FUZZ_ONE_OF(b, values);
+    default: value = FUZZ_ONE_OF(b, values);
     }
     memcpy(p, &value, sizeof(value));
 }
@@ -115,7 +110,7 @@ static bool claims_little(const uint8_t *data, size_t size)
     return little;
 }
 
-/* ---- using them --------------------------------------------------------------------------------------------------------- */
+/* ---- using them ------------------------------------------------------------------------------ */
 
 static void execute_graph(struct fuzz_library *l, struct fuzz_bytes *b, Qnn_ContextHandle_t context,
                           const QnnSystemContext_GraphInfo_t *info)
@@ -136,9 +131,7 @@ static const QnnSystemContext_GraphInfo_t *graphs_of(const QnnSystemContext_Bina
     case QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_2:
         *ret_n = info->contextBinaryInfoV2.numGraphs;
         return info->contextBinaryInfoV2.graphs;
-    default:
-        *ret_n = info->contextBinaryInfoV3.numGraphs;
-        return info->contextBinaryInfoV3.graphs;
+    default: *ret_n = info->contextBinaryInfoV3.numGraphs; return info->contextBinaryInfoV3.graphs;
     }
 }
 

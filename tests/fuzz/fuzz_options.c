@@ -18,18 +18,18 @@ static const struct {
     uint32_t option;
     enum payload payload;
 } pointers[] = {
-    { HTP, GRAPH, 7, TEXT },        /* FINALIZE_CONFIG: the key */
-    { LPAI, GRAPH, 1, MEMORY },     /* SCRATCH_MEM */
-    { LPAI, GRAPH, 101, MEMORY },   /* PERSISTENT_MEM */
-    { LPAI, GRAPH, 10001, PREPARE },
-    { LPAI, CONTEXT, 11, TEXT },    /* ENABLE_ISLAND */
+    { HTP, GRAPH, 7, TEXT },                                      /* FINALIZE_CONFIG: the key */
+    { LPAI, GRAPH, 1, MEMORY },                                   /* SCRATCH_MEM */
+    { LPAI, GRAPH, 101, MEMORY },                                 /* PERSISTENT_MEM */
+    { LPAI, GRAPH, 10001, PREPARE }, { LPAI, CONTEXT, 11, TEXT }, /* ENABLE_ISLAND */
     { LPAI, KINDS, 0, BLOCK },
 };
 
 /* Numbers of custom options that some library knows. */
-static const uint32_t customs[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,   10,  11,  12,  13,  14,  15,  16, 17,
+static const uint32_t customs[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,   10,  11,  12,  13,  14,  15,    16,       17,
                                     18, 19, 20, 21, 22, 23, 24, 50, 51, 101, 201, 301, 401, 501, 601, 10001, INT32_MAX };
-static const uint32_t values[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 73, 79, 100, 1000, 1 << 16, 1 << 20, INT32_MAX, 1u << 31, UINT32_MAX };
+static const uint32_t values[] = { 0,  1,  2,   3,    4,       5,       6,         7,        8,         16,
+                                   73, 79, 100, 1000, 1 << 16, 1 << 20, INT32_MAX, 1u << 31, UINT32_MAX };
 static const char *const texts[] = { "g", "", "a", "finalize", "key:value", "cpu_threads:2", ";;;", "\xff\xfe", "%s%n" };
 
 /* Options of the public headers, by kind; those of devices and backends are few. */
@@ -46,7 +46,7 @@ struct life {
     Qnn_ProfileHandle_t profile;
 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------------ */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static enum payload payload_of(unsigned library, enum kind kind, uint32_t option)
 {
@@ -104,14 +104,10 @@ static void *prepare(struct fuzz_bytes *b)
 static void *pointed_at(struct fuzz_bytes *b, enum payload payload)
 {
     switch (payload) {
-    case TEXT:
-        return (void *)text(b);
-    case MEMORY:
-        return memory(b);
-    case PREPARE:
-        return prepare(b);
-    default:
-        return numbers(b, 64);
+    case TEXT: return (void *)text(b);
+    case MEMORY: return memory(b);
+    case PREPARE: return prepare(b);
+    default: return numbers(b, 64);
     }
 }
 
@@ -205,7 +201,7 @@ static const void *list(struct life *f, enum kind kind)
     return fuzz_one_in(f->b, 16) ? NULL : ret;
 }
 
-/* ---- a life ------------------------------------------------------------------------------------------------------------- */
+/* ---- a life ---------------------------------------------------------------------------------- */
 
 static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type)
 {
@@ -232,8 +228,7 @@ static void compute(struct life *f)
         !fuzz_done(f->l, q->tensorCreateGraphTensor(f->graph, &t[1])))
         return;
     op.v1 = (Qnn_OpConfigV1_t){ "node", "qti.aisw", "Softmax", 0, NULL, 1, &t[0], 1, &t[1] };
-    if (!fuzz_done(f->l, q->graphAddNode(f->graph, op)) ||
-        !fuzz_done(f->l, q->graphFinalize(f->graph, f->profile, NULL)))
+    if (!fuzz_done(f->l, q->graphAddNode(f->graph, op)) || !fuzz_done(f->l, q->graphFinalize(f->graph, f->profile, NULL)))
         return;
     (void)fuzz_done(f->l, q->graphSetConfig(f->graph, (const QnnGraph_Config_t **)list(f, GRAPH)));
     fuzz_execute(f->l, f->b, f->graph, &t[0], 1, &t[1], 1);
@@ -260,7 +255,8 @@ static void live(struct life *f)
     if (f->device)
         (void)fuzz_done(f->l, q->deviceSetConfig(f->device, (const QnnDevice_Config_t **)list(f, DEVICE)));
 
-    if (!fuzz_done(f->l, q->contextCreate(f->backend, f->device, (const QnnContext_Config_t **)list(f, CONTEXT), &f->context)))
+    if (!fuzz_done(f->l,
+                   q->contextCreate(f->backend, f->device, (const QnnContext_Config_t **)list(f, CONTEXT), &f->context)))
         return;
     (void)fuzz_done(f->l, q->contextSetConfig(f->context, (const QnnContext_Config_t **)list(f, CONTEXT)));
     if (fuzz_done(f->l, q->graphCreate(f->context, "g", (const QnnGraph_Config_t **)list(f, GRAPH), &f->graph)))

@@ -138,7 +138,7 @@ static Qnn_ErrorHandle_t free_package(Qnn_OpPackageHandle_t package)
 }
 
 /* Leaves out what bit i of `holes` says. */
-#define UNLESS(i, f) (answers.holes >> (i) & 1 ? NULL : (f))
+#define UNLESS(i, f) (answers.holes >> (i)&1 ? NULL : (f))
 
 EXPORT Qnn_ErrorHandle_t fuzz_provider(QnnOpPackage_Interface_t *ret);
 Qnn_ErrorHandle_t fuzz_provider(QnnOpPackage_Interface_t *ret)

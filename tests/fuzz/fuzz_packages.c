@@ -10,8 +10,11 @@
 
 enum { ELEMENTS = 8 };
 
-static const char *const texts[] = { "pack", "pack.two", "qti.aisw", "", "Relu", "Twice", "pack::Twice",
-                                     "a name that is longer than most names are, and longer than that", "\xff\xfe", "%s%n", "a:b" };
+static const char *const texts[] = {
+    "pack",     "pack.two", "qti.aisw",    "",
+    "Relu",     "Twice",    "pack::Twice", "a name that is longer than most names are, and longer than that",
+    "\xff\xfe", "%s%n",     "a:b"
+};
 static const char *const paths[] = { NULL, "", "/", "/dev/null", "/nonexistent.so", "libm.so.6", ".", "a:b", "%s" };
 static const char *const symbols[] = { NULL, "", "fuzz_answers_none", "fuzz provider", "%n" };
 static const char *const targets[] = { "CPU", NULL, "", "cpu", "HTP", "\xff", "X86" };

@@ -7,11 +7,12 @@
 #include "../passes/ops_cases.h"
 #include "api/translate.h"
 
-enum { MAX_CONSTANT = 1 << 16, MAX_CHANGES = 8 };
+enum { MAX_BLOCKS = 64, MAX_CONSTANT = 1 << 16, MAX_CHANGES = 8 };
 
 static const uint32_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 1, 2 };
 static const uint32_t wild[] = { 0, 1 << 16, 1 << 20, 1u << 31, INT32_MAX, UINT32_MAX, 65537, 1 << 24 };
-static const uint32_t odd_scales[] = { 0, 1, 0x7f7fffff, 0x00800000, 0x3f800000, 0x3c23d70a, 0xbf800000, 0x7fc00000, 0x7f800000 };
+static const uint32_t odd_scales[] = { 0,          1,          0x7f7fffff, 0x00800000, 0x3f800000,
+                                       0x3c23d70a, 0xbf800000, 0x7fc00000, 0x7f800000 };
 static const int32_t odd_offsets[] = { 0, -128, 128, INT32_MIN, INT32_MAX, -255, -65535, 1 };
 static const uint32_t values[] = { 0, 1, 2, 3, 4, 5, 7, 8, 255, 65535, INT32_MAX, 1u << 31, UINT32_MAX, UINT32_MAX - 1 };
 
@@ -25,7 +26,7 @@ void fuzz_use_take(struct fuzz_use *u, uint32_t which)
     (void)text_call(&u->text, ops_cases[which].op, ops_cases[which].in, ops_cases[which].params, ops_cases[which].out);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static struct tensor_desc *any_tensor(struct fuzz_use *u, struct fuzz_bytes *b)
 {
@@ -114,8 +115,6 @@ static void change_encoding(struct fuzz_use *u, struct fuzz_bytes *b)
     d->q.n = n < 1024 ? n : 1024;
     d->q.scales = text_scales;
     d->q.offsets = fuzz_one_in(b, 2) ? text_offsets : NULL;
-    for (uint32_t i = 0; i < MAX_RANK; i++)
-        d->q.block[i] = i < d->rank ? d->dims[i] : 1;
 }
 
 static void change_value(struct fuzz_use *u, struct fuzz_bytes *b)
@@ -167,14 +166,14 @@ static void repeat_input(struct fuzz_use *u, struct fuzz_bytes *b)
 }
 
 static void (*const changes[])(struct fuzz_use *, struct fuzz_bytes *) = {
-    change_size,     change_sizes, change_sizes, change_rank,  change_type,
-    change_one_type, change_value, change_value, change_encoding, drop_value, drop_input, repeat_input,
+    change_size,  change_sizes, change_sizes,    change_rank, change_type, change_one_type,
+    change_value, change_value, change_encoding, drop_value,  drop_input,  repeat_input,
 };
 
 void fuzz_use_change(struct fuzz_use *u, struct fuzz_bytes *b)
 {
     uint32_t n = fuzz_one_in(b, 8) ? MAX_CHANGES : fuzz_below(b, 4); /* few, so that most still make sense */
-    bool own = fuzz_one_in(b, 8); /* outputs as the table has them */
+    bool own = fuzz_one_in(b, 8);                                    /* outputs as the table has them */
 
     for (uint32_t i = 0; i < n; i++)
         FUZZ_ONE_OF(b, changes)(u, b);
@@ -195,11 +194,27 @@ void fuzz_use_change(struct fuzz_use *u, struct fuzz_bytes *b)
     }
 }
 
-/* ---- the client's view -------------------------------------------------------------------------------------------------- */
+/* ---- the client's view ----------------------------------------------------------------------- */
 
-static Qnn_QuantizeParams_t encoding(const struct quant *q)
+/* No struct has the number of blocks. They are chosen here, for the sizes that the tensor has in the end:
+ * all of it, or its last dimension element by element. */
+static Qnn_BlockEncoding_t blocks(const struct tensor_desc *d)
+{
+    uint32_t last = d->rank ? d->dims[d->rank - 1] : 1;
+    bool single = d->q.definition != 1 && last <= MAX_BLOCKS;
+    Qnn_BlockEncoding_t ret = { fuzz_block(sizeof(d->dims)), fuzz_block(MAX_BLOCKS * sizeof(Qnn_ScaleOffset_t)) };
+
+    for (uint32_t i = 0; i < d->rank; i++)
+        ret.blockSize[i] = single && i + 1 == d->rank ? 1 : d->dims[i];
+    for (uint32_t i = 0; i < MAX_BLOCKS; i++)
+        ret.scaleOffset[i] = (Qnn_ScaleOffset_t){ i ? 0.25f : d->q.scale, d->q.offset };
+    return ret;
+}
+
+static Qnn_QuantizeParams_t encoding(const struct tensor_desc *d)
 {
     Qnn_QuantizeParams_t p = QNN_QUANTIZE_PARAMS_INIT;
+    const struct quant *q = &d->q;
 
     if (q->kind == Q_NONE)
         return p;
@@ -222,12 +237,8 @@ static Qnn_QuantizeParams_t encoding(const struct quant *q)
         p.axisScaleOffsetEncoding = (Qnn_AxisScaleOffset_t){ q->axis, q->n, list };
         return p;
     }
-    uint32_t *block = fuzz_block(sizeof(q->block));
-    memcpy(block, q->block, sizeof(q->block));
-    list[0].scale = q->scale;
     p.quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
-    p.blockEncoding = (Qnn_BlockEncoding_t){ block, fuzz_block(MAX_RANK * sizeof(*list)) };
-    memcpy(p.blockEncoding.scaleOffset, list, sizeof(*list));
+    p.blockEncoding = blocks(d);
     return p;
 }
 
@@ -245,7 +256,7 @@ static Qnn_Tensor_t tensor(const struct tensor_desc *d, const char *prefix, uint
     t.v1.dataType = dtype_to_client(d->type);
     t.v1.rank = d->rank;
     t.v1.dimensions = dims;
-    t.v1.quantizeParams = encoding(&d->q);
+    t.v1.quantizeParams = encoding(d);
     if (d->dynamic) {
         uint8_t *flags = fuzz_block(MAX_RANK);
         for (uint32_t i = 0; i < MAX_RANK; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All backends for hours: several threads per backend create, finalize, execute, save, load and free, under changing
- * floating-point modes, while sessions are killed and stopped, and children are forked that have few descriptors or little
- * memory. At every check all threads rest and all backends are freed: then memory, descriptors, threads and processes must be
- * what they were at the first check. Ends by itself; ends only processes that are its children.
+/* All backends for hours: several threads per backend create, finalize, execute, save, load and free, under
+ * changing floating-point modes, while sessions are killed and stopped, and children are forked that have few
+ * descriptors or little memory. At every check all threads rest and all backends are freed: then memory,
+ * descriptors, threads and processes must be what they were at the first check. Ends by itself; ends only
+ * processes that are its children.
  *
  *     soak HOURS [every=SECONDS] [threads=PER_BACKEND] [seed=N] [stops=1] [backends=cpu,htp,lpai,gpu]
  *
- * stops=1 leaves stopped sessions stopped; without it they go on after a moment. The exit status is 1 when a result differed, a
- * call failed without reason, a child crashed or hung, or something grew. */
+ * stops=1 leaves stopped sessions stopped; without it they go on after a moment. The exit status is 1 when a
+ * result differed, a call failed without reason, a child crashed or hung, or something grew. */
 #include "soak.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- players ------------------------------------------------------------------------------------------------------------- */
+/* ---- players --------------------------------------------------------------------------------- */
 
 struct player {
     struct soak_backend *backend;
@@ -66,7 +67,7 @@ static void *play(void *arg)
     return NULL;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 struct check {
     double at;
@@ -149,7 +150,7 @@ static unsigned compare(void)
     return wrong;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static bool take(const char *arg)
 {

@@ -12,7 +12,7 @@
 
 enum { SOAK_BACKENDS = 4, SOAK_SIDE = 16, SOAK_VALUES = SOAK_SIDE * SOAK_SIDE };
 
-/* ---- soak_client.c ------------------------------------------------------------------------------------------------------- */
+/* ---- soak_client.c --------------------------------------------------------------------------- */
 
 struct soak_backend {
     const char *name, *library;
@@ -27,16 +27,16 @@ struct soak_backend {
 
 extern atomic_bool soak_disturbed; /* sessions are being killed */
 
-bool soak_open(struct soak_backend *b);    /* false: prints why this machine has it not */
-bool soak_begin(struct soak_backend *b);   /* creates the backend */
+bool soak_open(struct soak_backend *b);  /* false: prints why this machine has it not */
+bool soak_begin(struct soak_backend *b); /* creates the backend */
 void soak_end(struct soak_backend *b);
-bool soak_learn(struct soak_backend *b);   /* runs the net once; checks it against arithmetic done here */
+bool soak_learn(struct soak_backend *b); /* runs the net once; checks it against arithmetic done here */
 /* One life of a context; counts, and prints the first errors. */
 void soak_cycle(struct soak_backend *b, uint64_t dice);
 /* One cycle where limits may make every call fail: false when a result was wrong. */
 bool soak_cycle_under_limits(struct soak_backend *b);
 
-/* ---- soak_watch.c -------------------------------------------------------------------------------------------------------- */
+/* ---- soak_watch.c ---------------------------------------------------------------------------- */
 
 struct soak_usage {
     uint64_t rss_kib;

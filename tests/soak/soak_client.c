@@ -64,7 +64,7 @@ void soak_end(struct soak_backend *b)
     b->log = NULL;
 }
 
-/* ---- the net ------------------------------------------------------------------------------------------------------------- */
+/* ---- the net --------------------------------------------------------------------------------- */
 
 static Qnn_ClientBuffer_t buffer(const struct soak_backend *b, float *reals, uint8_t *bytes)
 {
@@ -269,7 +269,7 @@ bool soak_learn(struct soak_backend *b)
     return e == QNN_SUCCESS && is_right(b);
 }
 
-/* ---- cycles -------------------------------------------------------------------------------------------------------------- */
+/* ---- cycles ---------------------------------------------------------------------------------- */
 
 static bool executions(struct soak_backend *b, struct net *n)
 {
@@ -291,7 +291,8 @@ static bool executions(struct soak_backend *b, struct net *n)
 
 void soak_cycle(struct soak_backend *b, uint64_t dice)
 {
-    static const unsigned modes[] = { MXCSR_DEFAULT, MXCSR_DEFAULT | MXCSR_FLUSH, MXCSR_DEFAULT | MXCSR_UP, MXCSR_DEFAULT | MXCSR_DOWN };
+    static const unsigned modes[] = { MXCSR_DEFAULT, MXCSR_DEFAULT | MXCSR_FLUSH, MXCSR_DEFAULT | MXCSR_UP,
+                                      MXCSR_DEFAULT | MXCSR_DOWN };
     struct net n = { 0 };
     unsigned before = _mm_getcsr();
 

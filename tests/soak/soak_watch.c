@@ -29,7 +29,7 @@ void soak_pause(unsigned milliseconds)
     poll(NULL, 0, (int)milliseconds);
 }
 
-/* ---- what the process has ------------------------------------------------------------------------------------------------ */
+/* ---- what the process has -------------------------------------------------------------------- */
 
 static unsigned entries(const char *folder)
 {
@@ -103,7 +103,7 @@ void soak_measure(struct soak_usage *ret)
     ret->children = children(pids, false, &ret->zombies);
 }
 
-/* ---- disturbances -------------------------------------------------------------------------------------------------------- */
+/* ---- disturbances ---------------------------------------------------------------------------- */
 
 /* The process behind a pidfd is the one that was looked at, whatever becomes of the number. */
 static int open_session(uint64_t *dice)

@@ -68,7 +68,7 @@ static void *(*next_memalign)(size_t, size_t);
 static int (*next_posix_memalign)(void **, size_t, size_t);
 static void (*next_free)(void *);
 
-/* ---- whose call it is ---------------------------------------------------------------------------------------------------- */
+/* ---- whose call it is ------------------------------------------------------------------------ */
 
 static bool is_ours(const void *caller)
 {
@@ -96,7 +96,7 @@ static bool fails(enum class c, const void *caller)
     return true;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static bool is_session(void)
 {
@@ -149,7 +149,7 @@ __attribute__((constructor)) static void begin(void)
         counts = at;
 }
 
-/* ---- allocations --------------------------------------------------------------------------------------------------------- */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 /* Before the functions behind ours are known, dlsym itself allocates. */
 static _Alignas(16) char boot[BOOT_BYTES];
@@ -220,23 +220,25 @@ EXPORT void free(void *p)
         next_free(p);
 }
 
-/* ---- system calls -------------------------------------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
-#define NEXT(name)                                   \
-    static __typeof__(name) *next;                   \
-    if (!next)                                       \
+#define NEXT(name)                 \
+    static __typeof__(name) *next; \
+    if (!next)                     \
         *(void **)&next = dlsym(RTLD_NEXT, #name);
 
-#define WRAP(result, name, class, bad, parameters, ...)      \
-    EXPORT result name parameters;                           \
-    EXPORT result name parameters                            \
-    {                                                        \
-        NEXT(name)                                           \
+#define WRAP(result, name, class, bad, parameters, ...)          \
+    EXPORT result name parameters;                               \
+    EXPORT result name parameters                                \
+    {                                                            \
+        NEXT(name)                                               \
         return fails(class, CALLER) ? (bad) : next(__VA_ARGS__); \
     }
 
-WRAP(void *, mmap, MMAP, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), at, n, prot, flags, fd, offset)
-WRAP(void *, mmap64, MMAP, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), at, n, prot, flags, fd, offset)
+WRAP(void *, mmap, MMAP, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), at, n, prot, flags, fd,
+     offset)
+WRAP(void *, mmap64, MMAP, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), at, n, prot, flags,
+     fd, offset)
 WRAP(int, memfd_create, MEMFD, -1, (const char *name, unsigned flags), name, flags)
 WRAP(int, socketpair, SOCKETPAIR, -1, (int domain, int type, int protocol, int fds[2]), domain, type, protocol, fds)
 WRAP(ssize_t, read, READ, -1, (int fd, void *at, size_t n), fd, at, n)
@@ -251,13 +253,15 @@ WRAP(FILE *, fopen, OPEN, NULL, (const char *path, const char *mode), path, mode
 WRAP(FILE *, fopen64, OPEN, NULL, (const char *path, const char *mode), path, mode)
 WRAP(int, ftruncate, FTRUNCATE, -1, (int fd, off_t n), fd, n)
 WRAP(int, ftruncate64, FTRUNCATE, -1, (int fd, off_t n), fd, n)
-WRAP(int, poll, POLL, -1, (struct pollfd *fds, nfds_t n, int timeout), fds, n, timeout)
+WRAP(int, poll, POLL, -1, (struct pollfd * fds, nfds_t n, int timeout), fds, n, timeout)
 WRAP(ssize_t, sendmsg, SENDMSG, -1, (int fd, const struct msghdr *m, int flags), fd, m, flags)
 WRAP(ssize_t, recvmsg, RECVMSG, -1, (int fd, struct msghdr *m, int flags), fd, m, flags)
-WRAP(int, pthread_create, THREAD, EAGAIN, (pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg), t, a, f, arg)
+WRAP(int, pthread_create, THREAD, EAGAIN, (pthread_t * t, const pthread_attr_t *a, void *(*f)(void *), void *arg), t, a, f,
+     arg)
 WRAP(int, posix_spawn, SPAWN, EAGAIN,
-     (pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
-      char *const argv[], char *const env[]), pid, path, actions, attributes, argv, env)
+     (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+      char *const argv[], char *const env[]),
+     pid, path, actions, attributes, argv, env)
 
 /* What sessions are started with (src/rpc/link_spawn.c). */
 int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
@@ -282,21 +286,21 @@ EXPORT int kill(pid_t pid, int signal)
     return next(pid, signal);
 }
 
-#define WRAP_OPEN(name)                                   \
-    EXPORT int name(const char *path, int flags, ...);    \
-    EXPORT int name(const char *path, int flags, ...)     \
-    {                                                     \
-        NEXT(name)                                        \
-        va_list list;                                     \
-        va_start(list, flags);                            \
+#define WRAP_OPEN(name)                                                               \
+    EXPORT int name(const char *path, int flags, ...);                                \
+    EXPORT int name(const char *path, int flags, ...)                                 \
+    {                                                                                 \
+        NEXT(name)                                                                    \
+        va_list list;                                                                 \
+        va_start(list, flags);                                                        \
         unsigned mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(list, unsigned) : 0; \
-        va_end(list);                                     \
-        return fails(OPEN, CALLER) ? -1 : next(path, flags, mode); \
+        va_end(list);                                                                 \
+        return fails(OPEN, CALLER) ? -1 : next(path, flags, mode);                    \
     }
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
 
-/* ---- cmocka -------------------------------------------------------------------------------------------------------------- */
+/* ---- cmocka ---------------------------------------------------------------------------------- */
 
 EXPORT void _skip(const char *file, int line);
 EXPORT void _skip(const char *file, int line)

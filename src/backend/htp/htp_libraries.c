@@ -8,12 +8,12 @@
  * same build. Libraries are opened once and kept: sessions and compiled graphs hold code of theirs. */
 #include "backend/htp/htp_backend.h"
 
+#include "base/forks.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/forks.h"
 
 /* Held while libraries are opened, and while their names are read: the dynamic linker has a lock of its own, which thread
  * sanitizers do not see. */
