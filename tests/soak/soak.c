@@ -205,11 +205,12 @@ static unsigned soak(struct soak_disturbances *d)
     atomic_store(&soak_disturbed, true);
     pthread_create(&killer, NULL, soak_kill_sessions, d);
     pthread_create(&forker, NULL, soak_fork_children, d);
-    while (now() - begin < options.seconds) {
+    do {
         double left = options.seconds - (now() - begin);
-        soak_pause((unsigned)(1000 * (left < options.every ? left : options.every)) + 1);
+        double pause = left < options.every ? left : options.every;
+        soak_pause(pause > 0 ? (unsigned)(1000 * pause) + 1 : 1);
         check(d, begin);
-    }
+    } while (now() - begin < options.seconds || n_checks < 2); /* two to compare */
 
     atomic_store(&d->over, true);
     pthread_join(killer, NULL);
