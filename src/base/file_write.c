@@ -293,7 +293,7 @@ void file_write_abort(struct file_write *w)
         return;
 
     if (w->to)
-        fclose(w->to); /* closes the stream, not the descriptor */
+        (void)fclose(w->to); /* closes the stream, not the descriptor */
     if (w->fd >= 0)
         close(w->fd);
     if (w->temporary)

@@ -56,7 +56,7 @@ static enum status read_fields(const struct item *object, const struct json_fiel
 static const char *show(const char *s, char buf[SHOW_MAX])
 {
     size_t n = 0;
-    for (; s[n] && n < SHOW_MAX - sizeof("..."); n++)
+    for (; n < SHOW_MAX - sizeof("...") && s[n]; n++)
         buf[n] = (unsigned char)s[n] < ' ' || s[n] == 0x7f ? '?' : s[n];
     if (s[n])
         while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)

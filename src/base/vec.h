@@ -25,7 +25,12 @@ bool vec_reserve_raw(void **at, size_t *cap, size_t want, size_t size);
 void *vec_push_raw(void **at, size_t *n, size_t *cap, size_t size);
 
 #define vec_reserve(v, want) vec_reserve_raw((void **)&(v)->at, &(v)->cap, (want), sizeof(*(v)->at))
-#define vec_push(v) ((__typeof__((v)->at))vec_push_raw((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at)))
+/* A variable gives the slot its type: analysers do not parse a cast to __typeof__ in the middle of an expression. */
+#define vec_push(v)                                                                                            \
+    ({                                                                                                         \
+        __typeof__((v)->at) vec_slot_ = vec_push_raw((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof(*(v)->at)); \
+        vec_slot_;                                                                                             \
+    })
 #define vec_finish(v)          \
     do {                       \
         mem_free((v)->at);     \

@@ -105,6 +105,7 @@ static enum status attribute_value(struct parser *p, const struct attribute *a, 
     if (a->kind == A_FLOAT) {
         double v;
         TRY(parse_real(p, &v));
+        /* cppcheck-suppress invalidPointerCast ; the row of the table says that a float lies there */
         *(float *)to = (float)v;
         t->desc.q.kind = Q_TENSOR;
         return ST_OK;

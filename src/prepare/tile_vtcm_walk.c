@@ -115,6 +115,7 @@ static enum status settle(struct walk *w, uint32_t mem)
         return ST_OK;
     }
     uint32_t bonus = m->clean ? w->policy->clean_bonus : 0;
+    /* cppcheck-suppress integerOverflow ; VTCM_NONE is UINT32_MAX, an unsigned constant */
     struct entry e = { .key = next > VTCM_NONE - 1 - bonus ? VTCM_NONE - 1 : next + bonus, .mem = mem, .stamp = ++m->stamp };
     return heap_push(w, e) ? ST_OK : no_memory(w);
 }

@@ -55,8 +55,8 @@ static enum status free_slot(struct worker *w, uint32_t *ret)
 static enum status do_map(struct worker *w, const struct rpc_request *q, int fd, struct rpc_reply *r)
 {
     uint64_t inside = q->map.offset % PAGE, pages = shared_pages(q->map.bytes + inside);
-    uint32_t slot;
-    void *at;
+    uint32_t slot = 0;
+    void *at = NULL;
     RETURN_IF(!q->map.bytes || q->map.bytes > INT64_MAX - PAGE || q->map.offset > INT64_MAX - PAGE, ST_INVALID_ARG,
               "a mapping of %llu bytes at offset %llu", (unsigned long long)q->map.bytes, (unsigned long long)q->map.offset);
     pthread_mutex_lock(&w->lock);

@@ -258,7 +258,7 @@ static enum status parse_all(const struct tool_program *p, int argc, char **argv
         size_t index = (size_t)(row - p->options);
         given |= index < 64 ? 1ull << index : 0;
     }
-    for (size_t i = 0; p->options[i].name && i < 64; i++) {
+    for (size_t i = 0; i < 64 && p->options[i].name; i++) {
         const struct tool_option *o = &p->options[i];
         RETURN_IF(o->required && !(given >> i & 1), ST_INVALID_ARG, "--%s %s is missing: %s", o->name,
                   o->argument ? o->argument : "", o->help);

@@ -30,7 +30,7 @@ struct picture {
 
 static void put_escaped(struct str *out, const char *text, size_t most)
 {
-    for (size_t i = 0; text[i] && i < most; i++) {
+    for (size_t i = 0; i < most && text[i]; i++) {
         unsigned char c = (unsigned char)text[i];
         const char *as = c == '&'    ? "&amp;"
                          : c == '<'  ? "&lt;"
