@@ -13,7 +13,7 @@ prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
 sanitized_suites := unit api kernels passes rpc threads clients
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check bench install suite asan ubsan tsan fuzz torture soak format clean
+.PHONY: help setup build demo check bench install suite asan ubsan tsan fuzz torture soak format clean coverage lint mutants reproducible sbom
 
 help:
 	@echo 'openqnn $(shell scripts/version)'
@@ -29,6 +29,11 @@ help:
 	@echo '  make fuzz ENGINE=libfuzzer   the same guided by coverage (clang): SECONDS=60 each, or RUNS=; CORPUS=DIR TARGETS="a b"'
 	@echo '  make torture              tests of the API and of sessions with each call failing in turn: TESTS=REGEX LIMIT=20'
 	@echo '  make soak HOURS=0.5       all backends for long, with kills, forks and limits; memory and results are watched'
+	@echo '  make coverage             lines and branches that tests run, by folder; SUITES="unit passes" for some of them'
+	@echo '  make lint                 cppcheck, gcc -fanalyzer and clang-tidy; LINT_FOLDERS="src/base src/ops" for some of it'
+	@echo '  make mutants              which mistakes no test sees; FOLDER=src/base, N=20, SEED=1, MINUTES=0 (no limit)'
+	@echo '  make reproducible         two builds in different folders, every installed byte compared'
+	@echo '  make sbom                 the bill of materials of $(BUILD)/, as $(BUILD)/openqnn.spdx.json'
 	@echo '  make format [BASE=REV]     clang-format on what was changed since then, or since the last commit'
 	@echo '  make clean                remove all build folders'
 
@@ -91,5 +96,24 @@ format: setup
 	@scripts/setup.sh format
 	@scripts/format.sh
 
+coverage: setup
+	@scripts/coverage.sh build-coverage $(SUITES)
+
+lint: build
+	@scripts/setup.sh lint
+	@failed=; for what in cppcheck analyzer tidy; do \
+		echo "== $$what"; scripts/lint.sh $(BUILD) $$what $(LINT_FOLDERS) || failed="$$failed $$what"; \
+	done; test -z "$$failed" || { echo "findings of:$$failed"; exit 1; }
+
+mutants: setup
+	@scripts/mutants $(if $(FOLDER),--folder $(FOLDER)) --n $(or $(N),20) --seed $(or $(SEED),1) --minutes $(or $(MINUTES),0)
+
+reproducible: setup
+	@scripts/reproducible.sh
+
+sbom: build
+	@scripts/sbom $(BUILD) $(BUILD)/openqnn.spdx.json
+	@echo 'written: $(BUILD)/openqnn.spdx.json'
+
 clean:
-	@rm -rf $(BUILD) build-asan build-ubsan build-asan-ubsan build-tsan build-libfuzzer
+	@rm -rf $(BUILD) build-asan build-ubsan build-asan-ubsan build-tsan build-libfuzzer build-coverage

@@ -55,6 +55,7 @@ static void long_texts_are_cut(void **state)
     status_prefix(ST_INTERNAL, "%s", "front");
     assert_int_equal(strncmp(status_text(), "front: xxx", 10), 0);
     assert_int_equal(strlen(status_text()), STATUS_TEXT_MAX - 1);
+    assert_string_equal(status_text() + STATUS_TEXT_MAX - 7, "xxx...");
 
     for (size_t i = 0; i + 2 < sizeof(text); i += 2) /* two-byte characters, at both alignments */
         memcpy(text + i, "\xc3\xa4", 3);
