@@ -4,7 +4,7 @@
 
     coverage_report.py BUILD [--least N]
 
-Files are joined over all places that compile them: a line counts as run when one of them ran it. Functions that
+Files are joined over all places that compile them, tests that include a source among them: a line counts as run when one of them ran it. Functions that
 no test calls are named, the longest first, N (5) of each folder.
 """
 import argparse
@@ -54,7 +54,6 @@ def read_counts(notes):
 
 def collect(build):
     notes = [os.path.join(folder, name) for folder, _, names in os.walk(build) for name in names if name.endswith(".gcno")]
-    notes = [name for name in notes if os.path.relpath(name, build).startswith(("src/", "tools/"))]
     sources = collections.defaultdict(Source)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(read_counts, notes):

@@ -139,7 +139,9 @@ static enum status sweep(struct overlap *o)
 {
     const struct binary_graph *g = o->r->g;
     struct span any = { .space = UINT64_MAX }, written = any; /* those that reach furthest */
-    qsort(o->spans.at, o->spans.n, sizeof(o->spans.at[0]), by_address);
+
+    if (o->spans.n > 0) /* an empty vector has no memory, which qsort must not be given */
+        qsort(o->spans.at, o->spans.n, sizeof(o->spans.at[0]), by_address);
     for (size_t i = 0; i < o->spans.n; i++) {
         const struct span *s = &o->spans.at[i], *before = s->write ? &any : &written;
         RETURN_IF(before->space == s->space && before->end > s->begin, ST_BAD_BINARY,

@@ -45,7 +45,7 @@ static void put_quant(FILE *f, const struct tensor_desc *d)
         return;
     }
     if (q->kind == Q_TENSOR) {
-        fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"scale_offset\": {", q->definition, q->bits ? 2 : 0);
+        fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"scale_offset\": {", q->definition, q->bits ? 2u : 0u);
         if (q->bits)
             fprintf(f, "\"bitwidth\": %u, ", q->bits);
         fprintf(f, "\"offset\": %d, \"scale\": ", q->offset);
@@ -64,7 +64,7 @@ static void put_quant(FILE *f, const struct tensor_desc *d)
         fputs("}}", f);
         return;
     }
-    fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"axis_scale_offset\": {", q->definition, q->bits ? 3 : 1);
+    fprintf(f, "{\"definition\": %u, \"encoding\": %u, \"axis_scale_offset\": {", q->definition, q->bits ? 3u : 1u);
     if (q->bits)
         fprintf(f, "\"bitwidth\": %u, ", q->bits);
     fprintf(f, "\"axis\": %d, \"num_scale_offsets\": %u, \"scale_offsets\": [", q->axis, q->n);
