@@ -111,7 +111,7 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
 
 /* ---- finalizing ------------------------------------------------------------------------------------------------------- */
 
-static enum status finalize(struct api_graph *g, struct backend_cancel *cancel)
+static enum status finalize(struct api_graph *g, struct cancel *cancel)
 {
     if (g->state == GRAPH_OPEN)
         return graph_finalize(g, cancel);

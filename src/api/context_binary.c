@@ -163,7 +163,7 @@ static enum status load_graph(struct api_context *c, struct api_graph *g)
     return ST_OK;
 }
 
-static enum status load_graphs(struct api_context *c, const struct backend_cancel *cancel)
+static enum status load_graphs(struct api_context *c, const struct cancel *cancel)
 {
     for (uint32_t i = 0; i < c->binary.n_graphs; i++) {
         struct api_graph *g;

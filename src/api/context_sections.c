@@ -138,7 +138,7 @@ struct section_call {
     QnnContext_SectionType_t section;
     const Qnn_BinaryBuffer_t *buffer;
     uint64_t *written; /* NULL: the section is applied */
-    struct backend_cancel *cancel;
+    struct cancel *cancel;
 };
 
 static enum status apply_section(const struct section_call *s);

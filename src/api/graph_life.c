@@ -118,7 +118,7 @@ enum status graph_check_open(const struct api_graph *g)
 /* ---- finalizing ------------------------------------------------------------------------------------------------------- */
 
 /* Prepare works on a copy, so that a graph whose preparation was aborted or failed is still what the client built. */
-enum status graph_compile(struct api_graph *g, struct backend_cancel *cancel, struct binary_image *ret)
+enum status graph_compile(struct api_graph *g, struct cancel *cancel, struct binary_image *ret)
 {
     struct ir_graph *copy;
     TRY(ir_clone(g->ir, &copy));
@@ -127,7 +127,7 @@ enum status graph_compile(struct api_graph *g, struct backend_cancel *cancel, st
     return st;
 }
 
-static enum status compile(struct api_graph *g, struct backend_cancel *cancel)
+static enum status compile(struct api_graph *g, struct cancel *cancel)
 {
     TRY(graph_compile(g, cancel, &g->image));
     if (!g->image.data) {
@@ -159,7 +159,7 @@ static void subgraphs_done(const struct api_graph *g, bool keep)
     }
 }
 
-enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel)
+enum status graph_finalize(struct api_graph *g, struct cancel *cancel)
 {
     enum status st = compile(g, cancel);
     if (st != ST_OK) {

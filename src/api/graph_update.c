@@ -95,7 +95,7 @@ void graph_spare_swap(struct api_graph *g, struct graph_spare *spare)
     queue_resume(&g->context->queue);
 }
 
-enum status graph_update(struct api_graph *g, struct backend_cancel *cancel)
+enum status graph_update(struct api_graph *g, struct cancel *cancel)
 {
     struct binary_image im = { 0 };
     struct graph_spare spare = { 0 };

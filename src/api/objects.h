@@ -101,7 +101,7 @@ struct api_signal {
     pthread_cond_t idle;
     bool in_use;
     uint64_t uses; /* calls it was attached to so far */
-    struct backend_cancel cancel;
+    struct cancel cancel;
 };
 
 bool signal_destroy(void *handle);
@@ -223,14 +223,14 @@ void graph_free(struct api_graph *g);   /* its handle is closed */
 /* NULL allowed; context locked, here and below. */
 enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **config);
 /* An open one; it is still open when that fails. */
-enum status graph_finalize(struct api_graph *g, struct backend_cancel *cancel);
+enum status graph_finalize(struct api_graph *g, struct cancel *cancel);
 /* It is neither deferred nor left out by its context, nor did the backend only write it down. */
 enum status graph_present(const struct api_graph *g);
 /* A loaded one: the backend may want to be told that everything has been given to it. */
 enum status graph_attach(struct api_graph *g);
 /* Updates (graph_update.c). A finalized graph with values that are new is compiled once more. Its program is replaced when
  * the new one is loaded; until then, and when that fails, it stays. */
-enum status graph_update(struct api_graph *g, struct backend_cancel *cancel);
+enum status graph_update(struct api_graph *g, struct cancel *cancel);
 /* A program that is ready to take a graph's place, or that was there before. */
 struct graph_spare {
     struct api_graph *shell; /* with the members of the program alone, NULL: none */
@@ -240,7 +240,7 @@ enum status graph_spare_load(const struct api_graph *g, struct binary_image *im,
 void graph_spare_swap(struct api_graph *g, struct graph_spare *s);
 void graph_spare_free(struct graph_spare *s);
 /* Compiles the graph as the client built it. */
-enum status graph_compile(struct api_graph *g, struct backend_cancel *cancel, struct binary_image *ret);
+enum status graph_compile(struct api_graph *g, struct cancel *cancel, struct binary_image *ret);
 
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);

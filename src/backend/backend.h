@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/status.h"
 #include "binary/binary.h"
 #include "ir/ir.h"
@@ -17,12 +18,6 @@
 struct backend_context; /* one context's state inside the backend */
 struct backend_graph;   /* one loaded graph */
 struct backend_mem;     /* one registered buffer of a backend that keeps them itself */
-
-/* Signals of the client, looked at while preparing and running. */
-struct backend_cancel {
-    _Atomic uint32_t abort;
-    uint64_t deadline_ns;
-};
 
 enum { BACKEND_FOLDER = 1024 };
 
@@ -91,7 +86,7 @@ struct backend_run {
     const struct backend_io *io;
     uint32_t priority;              /* of the graph, as it is configured now */
     uint32_t batch;                 /* the graph runs this many times over consecutive slices of dimension 0; 1 normally */
-    struct backend_cancel *cancel;  /* may be NULL */
+    struct cancel *cancel;          /* may be NULL */
     struct prof *prof;              /* may be NULL; level decides what is recorded */
     int32_t prof_parent;            /* event to hang the backend's events under; PROF_ROOT: none */
 };
@@ -186,7 +181,7 @@ struct backend {
 
     /* The compiler: consumes the graph. An image that stays empty: the graph went elsewhere and is not executed here. */
     enum status (*prepare)(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                           struct backend_cancel *cancel, struct binary_image *ret);
+                           struct cancel *cancel, struct binary_image *ret);
 
     /* The runtime. `b` and its memory stay valid until unload. */
     enum status (*announce)(

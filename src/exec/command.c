@@ -3,15 +3,6 @@
 #include "base/clock.h"
 #include "exec/program.h"
 
-static enum status cancelled(const struct exec_cancel *c)
-{
-    if (!c)
-        return ST_OK;
-    if (atomic_load_explicit(&c->abort, memory_order_relaxed))
-        return ST_ABORTED;
-    return c->deadline_ns && clock_ns() >= c->deadline_ns ? ST_TIMED_OUT : ST_OK;
-}
-
 /* Guards were written in steps that this one waits for, so all tiles of a node see the same. */
 static inline bool guarded_off(const struct exec_node *n)
 {
@@ -63,7 +54,7 @@ static void run_marked(struct exec_program *p, uint32_t index, unsigned worker)
 bool command_run(struct exec_program *p, uint32_t index, unsigned worker)
 {
     struct exec_job *j = p->job;
-    enum status st = cancelled(j->cancel);
+    enum status st = cancel_status(j->cancel);
     if (st != ST_OK) {
         atomic_store_explicit(&j->stop, st, memory_order_relaxed);
         return false;

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/cpu.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -43,12 +44,6 @@ struct exec_opts {
     uint32_t max_marks;    /* room for profile marks per run; 0: one per command and member of its chain */
 };
 
-/* Why a run stops early: set by signals of the client, looked at between commands. */
-struct exec_cancel {
-    _Atomic uint32_t abort;  /* not 0: stop with ST_ABORTED */
-    uint64_t deadline_ns;    /* clock_ns() value, 0: none; past it: ST_TIMED_OUT */
-};
-
 /* One entry per I/O table entry of the graph. data NULL: allowed only for optional tensors (an input then reads as real
  * zero). */
 struct exec_binding {
@@ -60,7 +55,7 @@ struct exec_binding {
 
 struct exec_run {
     const struct exec_binding *io;
-    struct exec_cancel *cancel;     /* may be NULL */
+    struct cancel *cancel;          /* may be NULL */
     bool profile_nodes;             /* record a mark per command */
     struct prof_recorder *marks;    /* out: points at the program's recorder, valid until the next run */
     const _Atomic uint32_t *pause;  /* not 0: stop with ST_PAUSED before a step, all before it done; may be NULL */

@@ -104,7 +104,7 @@ struct exec_turn {
 /* What the workers share during a run. */
 struct exec_job {
     _Alignas(64) _Atomic uint32_t stop; /* enum status that ended the run early */
-    struct exec_cancel *cancel;
+    struct cancel *cancel;
     const _Atomic uint32_t *pause, *give_way; /* words that halt it, or let it rest, when they are not 0; NULL: none */
     _Atomic uint32_t halting;           /* somebody saw the first: no step is begun any more */
     _Atomic uint32_t resting;           /* somebody saw the second: no command is taken any more */

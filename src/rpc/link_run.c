@@ -23,7 +23,7 @@ enum {
 
 /* ---- one run of a program at a time ----------------------------------------------------------------------------------- */
 
-static enum status stopped(const struct rpc_cancel *c)
+static enum status stopped(const struct cancel *c)
 {
     RETURN_IF(atomic_load_explicit(&c->abort, memory_order_relaxed), ST_ABORTED, "aborted by its signal before it began");
     RETURN_IF(c->deadline_ns && clock_ns() >= c->deadline_ns, ST_TIMED_OUT, "past the time of its signal before it began");
@@ -125,7 +125,7 @@ static void submit(struct rpc_session *s, struct link_program *p)
 
 /* The client's signal reaches a run through the area; a call that did not begin is taken back. True: taken back. The
  * deadline is in the area already. */
-static bool pass_signal(struct rpc_call *c, const struct rpc_cancel *cancel)
+static bool pass_signal(struct rpc_call *c, const struct cancel *cancel)
 {
     uint32_t queued = CALL_QUEUED;
     if (!cancel || stopped(cancel) == ST_OK)
@@ -161,7 +161,7 @@ static bool same_core(const struct link_program *p)
 }
 
 /* Is the session still there, and does it answer? A signal that has fired is not kept waiting as long as a run without. */
-static enum status look_at_session(struct rpc_session *s, struct rpc_watch *watch, const struct rpc_cancel *cancel)
+static enum status look_at_session(struct rpc_session *s, struct rpc_watch *watch, const struct cancel *cancel)
 {
     bool fired = cancel && stopped(cancel) != ST_OK;
     const char *what = fired ? "a run after its signal" : "a run";

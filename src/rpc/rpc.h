@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/status.h"
 #include "profile/profile.h"
 
@@ -71,12 +72,6 @@ struct rpc_wait {
     bool adaptive;         /* start polling only when the answer is about due, going by the last runs of this program */
 };
 
-/* Signals of the client, looked at while a run waits and, through shared memory, while it runs. */
-struct rpc_cancel {
-    _Atomic uint32_t abort;
-    uint64_t deadline_ns;
-};
-
 /* Memory that a program computes in. The session trusts what it reads there: whoever writes into it during a run ends the
  * session at worst. */
 struct rpc_pool {
@@ -121,7 +116,7 @@ struct rpc_run {
     uint32_t n_io;
     bool profile_nodes;
     struct rpc_wait wait;
-    struct rpc_cancel *cancel; /* may be NULL */
+    struct cancel *cancel;         /* may be NULL */
     const _Atomic uint32_t *pause; /* not 0: stop with ST_PAUSED before the next step; may be NULL */
     uint32_t step;         /* where to begin, 0 normally; out, after ST_PAUSED: the step to go on with */
     /* out */

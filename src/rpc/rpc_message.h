@@ -139,12 +139,6 @@ enum rpc_call_state {
     CALL_DONE,      /* belongs to the client again */
 };
 
-/* Why a run stops early. Laid out as exec's, which looks at it while it runs. */
-struct rpc_call_cancel {
-    _Atomic uint32_t abort;
-    uint64_t deadline_ns;
-};
-
 struct rpc_call_io {
     uint64_t offset, bytes;
     uint32_t map;          /* RPC_NONE: left out */
@@ -157,7 +151,7 @@ struct rpc_call_io {
 struct rpc_call {
     _Alignas(64) _Atomic uint32_t state; /* the client sleeps on this word */
     _Atomic uint32_t client_sleeps;
-    struct rpc_call_cancel cancel;
+    struct cancel cancel;
     uint64_t submit_ns;
     _Atomic uint32_t pause;              /* exec looks at it while it runs */
     uint32_t step;                       /* to begin with; in the answer of a paused run: to go on with */

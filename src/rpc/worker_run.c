@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run in a session. The area belongs to the client too, so all that it says is copied first and checked then; tensors
  * are used where they are mapped, never copied. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,11 +8,6 @@
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
 
-/* exec looks at the words in shared memory itself while it runs. */
-static_assert(sizeof(struct exec_cancel) == sizeof(struct rpc_call_cancel), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct rpc_call_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct rpc_call_cancel, deadline_ns),
-              "one signal, two names");
 static_assert((int)RPC_MAX_RANK >= (int)MAX_RANK, "dimensions fit a message");
 
 /* Bytes that a run may touch: with smaller dimensions an input has fewer; an output is only known to stay below
@@ -76,8 +70,7 @@ static enum status bind(struct worker *w, struct worker_program *p)
 
 bool worker_is_late(const struct worker_program *p)
 {
-    const struct rpc_call_cancel *c = &p->area->cancel;
-    return atomic_load(&c->abort) || (c->deadline_ns && clock_ns() >= c->deadline_ns);
+    return cancel_status(&p->area->cancel) != ST_OK;
 }
 
 /* A run that waited too long in the queue does not begin. */
@@ -119,7 +112,7 @@ static enum status run(struct worker *w, struct worker_program *p)
               step, p->paused ? "is paused at another" : "was not paused");
     /* Fast memory is gone as soon as another program runs, so whoever computes there is not paused. */
     struct exec_run e = { .io = p->io,
-                          .cancel = (struct exec_cancel *)&c->cancel,
+                          .cancel = &c->cancel,
                           .profile_nodes = c->profile_nodes != 0,
                           .pause = p->g->info.vtcm_used ? NULL : &c->pause,
                           .step = step,

@@ -103,7 +103,7 @@ void run_binary_graph(const struct binary_graph *g)
     struct exec_program *p = NULL;
     struct exec_opts o = { .isa = cpu_isa() };
     struct exec_binding *io = calloc(g->n_io + 1, sizeof(*io));
-    struct exec_cancel cancel = { .deadline_ns = 0 };
+    struct cancel cancel = { .deadline_ns = 0 };
     struct exec_run r = { .io = io, .cancel = &cancel, .profile_nodes = true };
     require(io != NULL);
     for (uint32_t i = 0; i < g->n_io; i++) {

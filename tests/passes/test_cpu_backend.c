@@ -164,10 +164,10 @@ static void test_signal(void **state)
     struct net n;
     make(&n, text, THREADS);
     struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
-    struct backend_cancel c = { .abort = 1 };
+    struct cancel c = { .abort = 1 };
     struct backend_run r = { .io = io, .batch = 1, .cancel = &c };
     assert_int_equal(backend_this->run(n.graph, &r), ST_ABORTED);
-    c = (struct backend_cancel){ .deadline_ns = 1 };
+    c = (struct cancel){ .deadline_ns = 1 };
     assert_int_equal(backend_this->run(n.graph, &r), ST_TIMED_OUT);
     r.cancel = NULL;
     check(backend_this->run(n.graph, &r));
@@ -186,7 +186,7 @@ static void *run_client(void *arg)
     struct client *c = arg;
     float *x = malloc(3 * N * sizeof(float)), *w = x + N, *y = w + N;
     struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y } };
-    struct backend_cancel cancel = { .abort = 0 };
+    struct cancel cancel = { .abort = 0 };
     struct backend_run r = { .io = io, .batch = 1, .cancel = c->seed % 2 ? &cancel : NULL };
     c->ok = x != NULL;
     for (int i = 0; c->ok && i < 100; i++) {

@@ -117,7 +117,7 @@ static void test_cancel(void **state)
     static float x[N], y[N], z[N];
     struct loaded l;
     struct exec_binding io[3] = { { .data = x }, { .data = y }, { .data = z } };
-    struct exec_cancel c = { .abort = 1 };
+    struct cancel c = { .abort = 1 };
     struct exec_run r = { .io = io, .cancel = &c, .profile_nodes = true };
     fill(x);
     hm_make(&made, "net", ROWS, COLUMNS);

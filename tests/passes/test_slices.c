@@ -39,7 +39,7 @@ static void fill(float *x, size_t n, unsigned seed)
         x[i] = (float)((int)((i * 7 + seed) % 23) - 11) / 64;
 }
 
-static enum status run(const struct net *n, float *x, float *w, float *y, uint32_t batch, struct backend_cancel *cancel)
+static enum status run(const struct net *n, float *x, float *w, float *y, uint32_t batch, struct cancel *cancel)
 {
     uint8_t produced = 0;
     struct backend_io io[3] = { { .data = x }, { .data = w }, { .data = y, .produced = &produced } };
@@ -99,7 +99,7 @@ static void test_signals(void **state)
 {
     (void)state;
     struct net n;
-    struct backend_cancel abort = { .abort = 1 }, late = { .deadline_ns = 1 }, never = { .abort = 0 };
+    struct cancel abort = { .abort = 1 }, late = { .deadline_ns = 1 }, never = { .abort = 0 };
     make(&n, products, 2);
     assert_int_equal(run(&n, x, w, got, BATCH, &abort), ST_ABORTED);
     assert_non_null(strstr(status_text(), "aborted by its signal"));

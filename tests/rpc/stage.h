@@ -25,7 +25,7 @@ void stage_check(enum status st, const char *what, int line);
 struct actor {
     struct kit_client c; /* its session is the stage's */
     struct rpc_run run;
-    struct rpc_cancel cancel;
+    struct cancel cancel;
     const struct actor *writes_to; /* whose memory has the results, NULL: its own */
     uint32_t seed;
     enum status st;

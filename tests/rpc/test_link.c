@@ -338,7 +338,7 @@ static void test_signals(void **state)
     (void)state;
     struct kit_client c;
     OK(kit_open(&c));
-    struct rpc_cancel cancel = { .deadline_ns = clock_ns() - 1 };
+    struct cancel cancel = { .deadline_ns = clock_ns() - 1 };
     struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &cancel };
     assert_int_equal(kit_link->run(c.s, &r), ST_TIMED_OUT);
     cancel.deadline_ns = 0;

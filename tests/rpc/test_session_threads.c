@@ -57,7 +57,7 @@ static void *work(void *arg)
         c->buffer = map;
         kit_io(c);
         kit_fill(c, i + j->index);
-        struct rpc_cancel never = { .deadline_ns = 0 };
+        struct cancel never = { .deadline_ns = 0 };
         struct rpc_run r = { .program = j->own_program ? l.program : shared_program,
                              .io = c->io,
                              .n_io = KIT_IO,
@@ -98,7 +98,8 @@ static void test_many(void **state)
 
 static void *abort_it(void *arg)
 {
-    atomic_store(&((struct rpc_cancel *)arg)->abort, 1);
+    struct cancel *cancel = arg;
+    atomic_store(&cancel->abort, 1);
     return NULL;
 }
 
@@ -109,7 +110,7 @@ static void test_abort_any_time(void **state)
     struct kit_client c;
     assert_int_equal(kit_open(&c), ST_OK);
     for (uint32_t i = 0; i < 50; i++) {
-        struct rpc_cancel cancel = { .deadline_ns = i % 2 ? clock_ns() + i * 2000 : 0 };
+        struct cancel cancel = { .deadline_ns = i % 2 ? clock_ns() + i * 2000 : 0 };
         struct rpc_run r = {
             .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &cancel, .wait = { i % 4 * 30, false }
         };
@@ -248,7 +249,7 @@ static void test_again_after_taken_back(void **state)
     struct kit_client c;
     assert_int_equal(kit_open(&c), ST_OK);
     for (uint32_t i = 0, n = test_scale(ROUNDS); i < n; i++) {
-        struct rpc_cancel now = { .abort = 1 }, lost = { .deadline_ns = clock_ns() + LOST_NS };
+        struct cancel now = { .abort = 1 }, lost = { .deadline_ns = clock_ns() + LOST_NS };
         struct rpc_run r = { .program = c.program, .io = c.io, .n_io = KIT_IO, .cancel = &now };
         assert_int_equal(kit_link->run(c.s, &r), ST_ABORTED);
         if (kit_link == &rpc_link_inproc)
@@ -267,7 +268,7 @@ static void test_after_many_runs(void **state)
 {
     (void)state;
     struct kit_client c;
-    struct rpc_cancel lost = { .deadline_ns = clock_ns() + LOST_NS };
+    struct cancel lost = { .deadline_ns = clock_ns() + LOST_NS };
     if (kit_link != &rpc_link_inproc)
         skip();
     assert_int_equal(kit_open(&c), ST_OK);

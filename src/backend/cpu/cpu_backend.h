@@ -19,7 +19,7 @@ struct cpu_gate {
 };
 enum status cpu_gate_init(struct cpu_gate *g);
 void cpu_gate_finish(struct cpu_gate *g);
-enum status cpu_gate_enter(struct cpu_gate *g, uint32_t priority, const struct backend_cancel *cancel);
+enum status cpu_gate_enter(struct cpu_gate *g, uint32_t priority, const struct cancel *cancel);
 void cpu_gate_leave(struct cpu_gate *g);
 
 struct backend_context {
@@ -59,7 +59,7 @@ void cpu_slices_free(struct backend_graph *g);
 enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void cpu_close(struct backend_context *c);
 enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                        struct backend_cancel *cancel, struct binary_image *ret);
+                        struct cancel *cancel, struct binary_image *ret);
 enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 enum status cpu_run(struct backend_graph *g, const struct backend_run *r);
 void cpu_unload(struct backend_graph *g);

@@ -31,7 +31,7 @@ static void queue_out(struct cpu_gate *g, struct cpu_waiter *w)
     *at = w->next;
 }
 
-static enum status looked_at(const struct backend_cancel *c)
+static enum status looked_at(const struct cancel *c)
 {
     if (atomic_load_explicit(&c->abort, memory_order_relaxed))
         return status_fail(ST_ABORTED, "aborted by its signal while waiting for another execution of the context");
@@ -52,7 +52,7 @@ static void wait_a_moment(struct cpu_gate *g)
     pthread_cond_timedwait(&g->turn, &g->lock, &t);
 }
 
-enum status cpu_gate_enter(struct cpu_gate *g, uint32_t priority, const struct backend_cancel *cancel)
+enum status cpu_gate_enter(struct cpu_gate *g, uint32_t priority, const struct cancel *cancel)
 {
     enum status st = ST_OK;
     struct cpu_waiter self = { .priority = priority };

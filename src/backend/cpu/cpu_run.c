@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts and graphs of the CPU backend: the shared compiler, then exec in this process on a team of threads
  * per context. */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,12 +30,6 @@ static const struct {
 };
 enum { EVENT_WAIT, EVENT_RUN };
 #define NODE_EVENT "%s:OpId_%u (us)"
-
-/* A signal of the client is looked at by exec itself, so both must see the same words. */
-static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns),
-              "one signal, two names");
 
 /* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
@@ -76,7 +69,7 @@ void cpu_close(struct backend_context *c)
 }
 
 enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                        struct backend_cancel *cancel, struct binary_image *ret)
+                        struct cancel *cancel, struct binary_image *ret)
 {
     (void)c; /* a binary does not depend on the context or the machine it was made in */
     struct prepare_target t = {
@@ -166,7 +159,7 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
 
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
-    struct exec_run e = { .io = g->io, .cancel = (struct exec_cancel *)r->cancel, .profile_nodes = detailed };
+    struct exec_run e = { .io = g->io, .cancel = r->cancel, .profile_nodes = detailed };
     enum status st = ST_OK;
     for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
         g->times[i].ns = 0;

@@ -99,7 +99,7 @@ static void work(void *arg, unsigned worker)
 {
     struct batch *b = arg;
     struct exec_binding *io = b->g->slices.io + (size_t)worker * b->g->g->n_io;
-    struct exec_run e = { .io = io, .cancel = (struct exec_cancel *)b->r->cancel };
+    struct exec_run e = { .io = io, .cancel = b->r->cancel };
     for (uint32_t k; !atomic_load(&b->failed) && (k = atomic_fetch_add(&b->next, 1)) < b->n;) {
         cpu_slices_bind(b->g, b->r, k, io);
         for (uint32_t i = 0; k && i < b->g->g->n_io; i++) /* the same for all slices: the first one says it */

@@ -103,7 +103,7 @@ void gpu_mem_release(struct backend_mem *m);
 /* gpu_prepare.c */
 enum status gpu_supports(const struct op_call *c);
 enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                        struct backend_cancel *cancel, struct binary_image *ret);
+                        struct cancel *cancel, struct binary_image *ret);
 
 /* gpu_graph.c */
 enum status gpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);

@@ -76,7 +76,7 @@ static bool can_run(const struct op_call *c)
 }
 
 enum status gpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                        struct backend_cancel *cancel, struct binary_image *ret)
+                        struct cancel *cancel, struct binary_image *ret)
 {
     uint32_t align = c ? c->world->home->align : 0; /* nothing else depends on the device */
     const struct gpu_graph_cfg *own = cfg ? cfg->custom : NULL;

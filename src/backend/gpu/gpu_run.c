@@ -127,7 +127,7 @@ static enum status read_output(struct run *run, uint32_t k)
                         "reading an output");
 }
 
-static enum status interrupted(const struct backend_cancel *c)
+static enum status interrupted(const struct cancel *c)
 {
     RETURN_IF(c && atomic_load_explicit(&c->abort, memory_order_relaxed), ST_ABORTED,
               "the execution was aborted by its signal");

@@ -133,7 +133,7 @@ struct htp_prepare_args {
     struct htp_graph_cfg cfg;
     uint32_t priority, vtcm_mb, hvx_threads;
     uint64_t vtcm_bytes; /* at most vtcm_mb */
-    struct backend_cancel *cancel;
+    struct cancel *cancel;
 };
 struct htp_prepare_link {
     uint32_t version;
@@ -284,7 +284,7 @@ enum status htp_check_context(struct backend_context *c);
 enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
 bool htp_constants_apart(const struct backend_context *c);
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                        struct backend_cancel *cancel, struct binary_image *ret);
+                        struct cancel *cancel, struct binary_image *ret);
 uint32_t htp_profile_level(uint32_t level);
 /* htp_estimate.c: what a profile says of the simulated device */
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof);

@@ -156,7 +156,7 @@ static bool takes_float16(const struct backend_context *c, const struct ir_graph
 }
 
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                        struct backend_cancel *cancel, struct binary_image *ret)
+                        struct cancel *cancel, struct binary_image *ret)
 {
     const struct htp_prepare_link *p;
     struct htp_prepare_args a = { .target = htp_binary_target(c->soc_model, c->arch),

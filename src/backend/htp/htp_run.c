@@ -2,7 +2,6 @@
 /* One execution: tensors in registered memory go to the session by map and offset, plain pointers are copied to and from the
  * graph's staging memory, a slice of the batch at a time. Nothing is allocated, but for graphs that promised registered
  * memory and then get pointers. */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +9,6 @@
 #include "base/mem.h"
 
 #define NO_PLACE UINT64_MAX
-
-/* A signal of the client is looked at by the session's link, so both must see the same words. */
-static_assert(sizeof(struct rpc_cancel) == sizeof(struct backend_cancel), "one signal, two names");
-static_assert(offsetof(struct rpc_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns),
-              "one signal, two names");
 
 /* What a run took, over all slices of its batch. */
 struct total {
@@ -226,7 +219,7 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
     struct rpc_run run = {
         .program = g->program, .priority = r->priority, .io = g->io, .n_io = g->g->n_io, .profile_nodes = detailed,
-        .wait = htp_votes_wait(g->last_ns), .cancel = (struct rpc_cancel *)r->cancel, .marks = detailed ? g->marks : NULL,
+        .wait = htp_votes_wait(g->last_ns), .cancel = r->cancel, .marks = detailed ? g->marks : NULL,
         .max_marks = detailed ? g->max_marks : 0,
     };
     bind_slice(g, r, slice);

@@ -70,7 +70,7 @@ static void path_of_graph(const char *given, const char *graph, struct str *ret)
 }
 
 static enum status prepare_graph(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                                 struct backend_cancel *cancel, struct binary_image *ret)
+                                 struct cancel *cancel, struct binary_image *ret)
 {
     (void)c;
     (void)ret; /* stays empty: there is no program */

@@ -235,7 +235,7 @@ enum status lpai_check_in_place(const struct backend_context_cfg *cfg, const voi
 enum status lpai_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void lpai_close(struct backend_context *c);
 enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                         struct backend_cancel *cancel, struct binary_image *ret);
+                         struct cancel *cancel, struct binary_image *ret);
 enum status lpai_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 enum status lpai_attach(struct backend_graph *g, const struct backend_graph_cfg *cfg);
 /* New settings for a loaded graph: all or nothing. */

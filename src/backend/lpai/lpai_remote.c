@@ -7,16 +7,10 @@
  *   I/O buffers  in place where they are registered memory, else through staging memory
  *
  * Nothing is allocated by an execution. */
-#include <assert.h>
 #include <string.h>
 
 #include "backend/lpai/lpai_backend.h"
 #include "base/mem.h"
-
-static_assert(sizeof(struct rpc_cancel) == sizeof(struct exec_cancel), "one signal, two names");
-static_assert(offsetof(struct rpc_cancel, abort) == offsetof(struct exec_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct rpc_cancel, deadline_ns) == offsetof(struct exec_cancel, deadline_ns),
-              "one signal, two names");
 
 struct lpai_remote {
     struct lpai_binary *binary;
@@ -185,7 +179,7 @@ enum status lpai_remote_run(struct backend_graph *g, struct exec_run *e, uint32_
                            .io = r->io,
                            .n_io = g->g->n_io,
                            .profile_nodes = e->profile_nodes,
-                           .cancel = (struct rpc_cancel *)e->cancel,
+                           .cancel = e->cancel,
                            .pause = e->pause,
                            .step = e->step,
                            .marks = r->marks.marks,

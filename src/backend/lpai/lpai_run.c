@@ -16,12 +16,6 @@ enum {
     MAX_PASSES = 64,
 };
 
-/* A signal of the client is looked at by exec itself, so both must see the same words. */
-static_assert(sizeof(struct exec_cancel) == sizeof(struct backend_cancel), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, abort) == offsetof(struct backend_cancel, abort), "one signal, two names");
-static_assert(offsetof(struct exec_cancel, deadline_ns) == offsetof(struct backend_cancel, deadline_ns),
-              "one signal, two names");
-
 /* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
 enum status lpai_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t)
@@ -116,7 +110,7 @@ static void choose_passes(const struct lpai_settings *s, struct pass to[MAX_PASS
 }
 
 enum status lpai_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
-                         struct backend_cancel *cancel, struct binary_image *ret)
+                         struct cancel *cancel, struct binary_image *ret)
 {
     struct lpai_settings s = lpai_settings_of(cfg);
     struct pass passes[MAX_PASSES];
@@ -371,7 +365,7 @@ static void next_slice(struct backend_graph *g)
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
     struct exec_run e = { .io = g->io,
-                          .cancel = (struct exec_cancel *)r->cancel,
+                          .cancel = r->cancel,
                           .profile_nodes = detailed,
                           .pause = &g->pause,
                           .step = g->paused.step };
