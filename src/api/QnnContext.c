@@ -8,11 +8,6 @@
 
 /* ---- configuration ---------------------------------------------------------------------------------------------------- */
 
-static bool priority_ok(Qnn_Priority_t p)
-{
-    return (int)p >= QNN_PRIORITY_LOWEST && p <= QNN_PRIORITY_HIGHEST;
-}
-
 /* Clients send other backends' options to all of them and give up when one is refused. */
 static enum status read_custom(const void *custom, struct context_options *o)
 {
@@ -31,8 +26,7 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
     case QNN_CONTEXT_CONFIG_OPTION_CUSTOM:
         return read_custom(c->customConfig, o);
     case QNN_CONTEXT_CONFIG_OPTION_PRIORITY:
-        RETURN_IF(!priority_ok(c->priority), ST_INVALID_CONFIG, "context priority is %u; %u to %u are allowed",
-                  (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST, (unsigned)QNN_PRIORITY_HIGHEST);
+        TRY(priority_check((uint32_t)c->priority, "context"));
         o->cfg.priority = (uint32_t)c->priority;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING:

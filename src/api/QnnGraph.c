@@ -130,7 +130,7 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
     struct api_signal *s = NULL;
     enum status st = profile_begin(profileHandle, &p);
     if (st == ST_OK)
-        st = signal_begin(signalHandle, &s);
+        st = signal_begin(signalHandle, NULL, &s);
     if (st == ST_OK)
         st = context_alive(g->context);
     uint64_t start = clock_ns();
@@ -205,14 +205,35 @@ static void *run_profile(struct api_graph *g, void *given)
     return own && !g->profile_off && take_profiled(g) ? own : given;
 }
 
-static enum status run_begin(struct graph_run *r, void *profile, void *signal)
+static struct sched_turn new_turn(struct api_graph *g, const struct api_signal *s)
+{
+    return (struct sched_turn){ .group = &g->context->queue.group,
+                                .needs = &g->needs,
+                                .cancel = s ? &s->cancel : NULL,
+                                .level = priority_level(graph_priority(g)) };
+}
+
+/* In its turn: what synchronous runs work with belongs to this one now. */
+static enum status run_now(struct graph_run *r, const struct run_args *a, void *profile)
 {
     TRY(profile_begin(run_profile(r->graph, profile), &r->profile));
-    enum status st = signal_begin(signal, &r->signal);
+    TRY(graph_run_bind(r, a));
+    return graph_run_execute(r);
+}
+
+static enum status execute_in_turn(struct api_graph *g, const struct run_args *a, void *profile, struct api_signal *s)
+{
+    struct sched_turn turn = new_turn(g, s);
+    enum status st = queue_enter(g, &turn);
     if (st != ST_OK) {
-        profile_end(r->profile);
-        r->profile = NULL;
+        signal_end(s);
+        return st;
     }
+    g->sync->signal = s;
+    g->sync->turn = &turn;
+    st = run_now(g->sync, a, profile);
+    graph_run_release(g->sync);
+    sched_leave(&turn);
     return st;
 }
 
@@ -234,15 +255,11 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
     enum status st = check_args(g, &a, profileHandle);
     if (st != ST_OK)
         return run_error(st);
-    queue_enter(&g->context->queue);
-    st = run_begin(g->sync, profileHandle, signalHandle);
-    if (st == ST_OK) {
-        st = graph_run_bind(g->sync, &a);
-        if (st == ST_OK)
-            st = graph_run_execute(g->sync);
-        graph_run_release(g->sync);
-    }
-    queue_leave(&g->context->queue);
+
+    struct api_signal *s = NULL;
+    st = signal_begin(signalHandle, NULL, &s); /* a timeout counts from the call, not from the turn */
+    if (st == ST_OK)
+        st = execute_in_turn(g, &a, profileHandle, s);
     return run_error(st);
 }
 
@@ -260,17 +277,28 @@ static void async_free(struct async_run *a)
     mem_free(a);
 }
 
-static void async_serve(struct run_job *job)
+static enum status async_execute(struct async_run *a)
+{
+    const struct api_graph *g = a->run->graph;
+    RETURN_IF(g->context->closing, ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name);
+    a->run->turn = &a->job.turn;
+    return graph_run_execute(a->run);
+}
+
+static void async_serve(struct run_job *job, enum status st)
 {
     struct async_run *a = (struct async_run *)job;
     struct api_graph *g = a->run->graph;
     void *handle = g->self;
+    bool in_turn = st == ST_OK;
     log_enter(g->context->log);
-    enum status st = g->context->closing
-                         ? status_fail(ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name)
-                         : graph_run_execute(a->run);
+    if (in_turn)
+        st = async_execute(a);
     graph_run_release(a->run);
-    queue_leave(&g->context->queue);
+    if (in_turn)
+        sched_leave(&job->turn);
+    else
+        sched_drop(&job->turn);
     Qnn_NotifyStatus_t result = { .error = run_error(st) };
     enum callback_kind former = callback_enter(CALLBACK_PINNED);
     if (a->notify)
@@ -288,12 +316,13 @@ static enum status async_new(struct api_graph *g, const struct run_args *args, v
     pthread_rwlock_rdlock(&g->program);
     enum status st = graph_run_create(g, &a->run);
     if (st == ST_OK)
-        st = run_begin(a->run, profile, signal);
-    if (st == ST_OK) {
+        st = profile_begin(run_profile(g, profile), &a->run->profile);
+    if (st == ST_OK)
+        st = signal_begin(signal, &g->context->queue, &a->run->signal);
+    if (st == ST_OK)
         st = graph_run_bind(a->run, args);
-        if (st != ST_OK)
-            graph_run_release(a->run);
-    }
+    if (st != ST_OK && a->run)
+        graph_run_release(a->run);
     pthread_rwlock_unlock(&g->program);
     if (st != ST_OK) {
         async_free(a);
@@ -316,7 +345,9 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
         st = async_new(g, &args, profileHandle, signalHandle, &a);
     if (st != ST_OK)
         return run_error(st);
+    a->job.graph = g;
     a->job.run = async_serve;
+    a->job.turn = new_turn(g, a->run->signal);
     a->notify = notifyFn;
     a->param = notifyParam;
     bool pinned = handle_get(graphHandle,

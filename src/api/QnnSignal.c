@@ -90,13 +90,16 @@ Qnn_ErrorHandle_t QnnSignal_trigger(Qnn_SignalHandle_t signal)
               "a timeout signal cannot be triggered; create an abort signal");
     API_CHECK(s->in_use, COMP_SIGNAL, ST_IDLE, "the signal is not attached to a running call; there is nothing to abort");
     atomic_store(&s->cancel.abort, 1);
+    sched_cancel(&s->cancel);
+    if (s->queue)
+        queue_look(s->queue);
     uint64_t use = s->uses;
     while (s->in_use && s->uses == use) /* returns when the call has let go of its resources; the next one may have begun */
         pthread_cond_wait(&s->idle, &s->lock);
     return QNN_SUCCESS;
 }
 
-enum status signal_begin(void *handle, struct api_signal **ret)
+enum status signal_begin(void *handle, struct run_queue *queue, struct api_signal **ret)
 {
     *ret = NULL;
     if (!handle)
@@ -108,6 +111,7 @@ enum status signal_begin(void *handle, struct api_signal **ret)
     if (!busy) {
         s->in_use = true;
         s->uses++;
+        s->queue = queue;
         atomic_store(&s->cancel.abort, 0);
         s->cancel.deadline_ns = s->kind == SIGNAL_TIMEOUT ? clock_ns() + s->timeout_us * 1000 : 0;
     }

@@ -236,7 +236,7 @@ static Qnn_ErrorHandle_t create_profiled(struct api_backend *b, struct source *s
     struct api_profile *p = NULL;
     enum status st = profile_begin(profile, &p);
     if (st == ST_OK)
-        st = signal_begin(signal, &s->signal);
+        st = signal_begin(signal, NULL, &s->signal);
     uint64_t start = clock_ns();
     s->profile = p;
     if (st == ST_OK)

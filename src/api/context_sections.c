@@ -156,7 +156,7 @@ static enum status section_run(struct section_call *s, void *profile, void *sign
     struct api_profile *p = NULL;
     struct api_signal *sig = NULL;
     TRY(profile_begin(profile, &p));
-    enum status st = signal_begin(signal, &sig);
+    enum status st = signal_begin(signal, NULL, &sig);
     uint64_t start = clock_ns();
     s->cancel = sig ? &sig->cancel : NULL;
     if (st == ST_OK)

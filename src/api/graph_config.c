@@ -10,9 +10,7 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
                   backend_this->name);
         return backend_this->graph_config(c->customConfig, &g->cfg);
     case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
-        RETURN_IF((int)c->priority < QNN_PRIORITY_LOWEST || c->priority > QNN_PRIORITY_HIGHEST, ST_INVALID_CONFIG,
-                  "graph priority is %u; %u to %u are allowed", (unsigned)c->priority, (unsigned)QNN_PRIORITY_LOWEST,
-                  (unsigned)QNN_PRIORITY_HIGHEST);
+        TRY(priority_check((uint32_t)c->priority, "graph"));
         graph_set_priority(g, (uint32_t)c->priority);
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:

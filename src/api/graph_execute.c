@@ -245,6 +245,7 @@ enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
 enum status graph_run_execute(struct graph_run *r)
 {
     struct backend_run run = { .io = r->io,
+                               .turn = r->turn,
                                .priority = graph_priority(r->graph),
                                .batch = r->batch,
                                .cancel = r->signal ? &r->signal->cancel : NULL,
@@ -253,7 +254,7 @@ enum status graph_run_execute(struct graph_run *r)
     int32_t whole = PROF_ROOT;
     TRY(alias_copy(r));
     if (r->profile) {
-        start = clock_ns();
+        start = clock_ns() - r->turn->waited_ns;
         run.prof = r->profile->prof;
         whole = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
         run.prof_parent = backend_this->flat_profile ? PROF_ROOT : whole;
@@ -271,4 +272,5 @@ void graph_run_release(struct graph_run *r)
     profile_end(r->profile);
     r->signal = NULL;
     r->profile = NULL;
+    r->turn = NULL;
 }

@@ -94,6 +94,14 @@ static enum status list_io(struct api_graph *g, const struct binary_graph *b)
     return graph_run_create(g, &g->sync);
 }
 
+void graph_set_needs(struct api_graph *g)
+{
+    struct backend_needs n = { .device = true };
+    if (backend_this->needs)
+        n = backend_this->needs(g->loaded);
+    sched_set_needs(&g->needs, n.device ? &g->context->queue.device : NULL, n.threads, n.preemptible);
+}
+
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index)
 {
     g->binary = b;
@@ -102,6 +110,7 @@ enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t ind
     if (!backend_this->attach) /* otherwise the client brings the memory */
         TRY(budget_take(&b->graphs[index].info, &g->budget));
     TRY(backend_this->load(g->context->state, b, index, &g->loaded));
+    graph_set_needs(g);
     g->state = g->context->from_binary ? GRAPH_LOADED : GRAPH_FINAL;
     return ST_OK;
 }

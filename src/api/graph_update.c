@@ -79,7 +79,7 @@ enum status graph_spare_load(const struct api_graph *g, struct binary_image *im,
 void graph_spare_swap(struct api_graph *g, struct graph_spare *spare)
 {
     struct api_graph *s = spare->shell;
-    queue_pause(&g->context->queue);
+    sched_pause(&g->context->queue.group);
     pthread_rwlock_wrlock(&g->program);
     SWAP(g->image, s->image);
     SWAP(g->own, s->own);
@@ -91,8 +91,9 @@ void graph_spare_swap(struct api_graph *g, struct graph_spare *spare)
     SWAP(g->by_id, s->by_id);
     SWAP(g->sync, s->sync);
     g->sync->graph = g;
+    graph_set_needs(g);
     pthread_rwlock_unlock(&g->program);
-    queue_resume(&g->context->queue);
+    sched_resume(&g->context->queue.group);
 }
 
 enum status graph_update(struct api_graph *g, struct cancel *cancel)

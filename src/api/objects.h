@@ -29,6 +29,7 @@
 #include "base/fpu_mode.h"
 #include "base/handle.h"
 #include "base/mem.h"
+#include "base/scheduler.h"
 #include "base/vec.h"
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------- */
@@ -100,29 +101,39 @@ struct api_signal {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool in_use;
+    struct run_queue *queue; /* of the asynchronous execution that it is attached to; NULL: of another call */
     uint64_t uses; /* calls it was attached to so far */
     struct cancel cancel;
 };
 
 bool signal_destroy(void *handle);
 /* Attach a signal (NULL handle: none) to one call; a timeout starts to count now. */
-enum status signal_begin(void *handle, struct api_signal **ret);
+enum status signal_begin(void *handle, struct run_queue *queue, struct api_signal **ret); /* NULL: not asynchronous */
 void signal_end(struct api_signal *s); /* NULL allowed */
 
 /* ---- context ---------------------------------------------------------------------------------------------------------- */
 
-/* Runs are served in the order they were asked for, synchronous and asynchronous alike. */
-struct run_queue {
-    pthread_mutex_t lock;
-    pthread_cond_t turn;      /* broadcast when `serving` moves */
-    pthread_cond_t room;      /* an asynchronous job has ended */
-    uint64_t next, serving;   /* tickets */
-    uint32_t depth, waiting;  /* asynchronous jobs: the limit, and how many there are */
+/* Asynchronous executions of one level that wait, and the thread that waits for their turns. */
+struct run_lane {
+    struct run_queue *queue;
     struct run_job *first, *last;
-    pthread_t worker;
-    unsigned forks; /* when all who are in it were there */
-    bool started, stop;
-    bool active, paused; /* somebody has its turn; nobody gets one */
+    pthread_cond_t filled;
+    pthread_t thread;
+    bool started;
+};
+
+/* What the executions of a context share. The order in which they get their turns is the business of base/scheduler.h. */
+struct run_queue {
+    struct sched_group group;
+    struct sched_unit device; /* what graphs of the context use one after the other */
+    pthread_mutex_t lock;     /* for what follows */
+    pthread_cond_t room;      /* an asynchronous job has ended, or was aborted */
+    pthread_cond_t look;      /* for the thread that ends jobs before their turn */
+    uint32_t depth, waiting;  /* asynchronous jobs: the limit, and how many there are */
+    struct run_lane lanes[SCHED_LEVELS];
+    pthread_t watcher;
+    unsigned forks; /* when its threads were there */
+    bool watches, stop, stop_watching;
 };
 
 struct api_graph;
@@ -212,6 +223,7 @@ struct api_graph {
     uint32_t n_inputs, n_io;
     uint32_t *by_id;               /* io indexes sorted by id */
     struct graph_run *sync;        /* what synchronous runs work with, used while the run has its turn */
+    struct sched_needs needs;      /* of its executions */
     _Atomic(void *) profile;       /* continuous profile of the graph config, NULL: none */
     _Atomic bool profile_off;
     _Atomic uint64_t profile_left; /* executions still profiled, UINT64_MAX: no limit */
@@ -242,6 +254,8 @@ void graph_spare_free(struct graph_spare *s);
 /* Compiles the graph as the client built it. */
 enum status graph_compile(struct api_graph *g, struct cancel *cancel, struct binary_image *ret);
 
+/* Asks the backend what executions of the loaded program need. The group of the context is paused, or the graph new. */
+void graph_set_needs(struct api_graph *g);
 /* Make a graph executable from a binary. */
 enum status graph_load(struct api_graph *g, const struct binary *b, uint32_t index);
 void graph_unload(struct api_graph *g);
@@ -251,6 +265,7 @@ struct graph_run {
     struct api_graph *graph;
     struct api_profile *profile;
     struct api_signal *signal;
+    struct sched_turn *turn; /* while it has one */
     uint32_t batch;
     struct backend_io *io;   /* per I/O table entry */
     void **mems;             /* per I/O table entry: pinned memory handle or NULL */
@@ -303,22 +318,26 @@ bool mem_destroy(void *handle);
 
 /* ---- queue (queue.c) -------------------------------------------------------------------------------------------------- */
 
-/* An asynchronous execution; `run` is called when its turn comes, then the job is freed by the queue. */
+/* An asynchronous execution. `run` is called with ST_OK when it has its turn, which it leaves, otherwise with the reason why
+ * it gets none; it frees the job. */
 struct run_job {
     struct run_job *next;
-    uint64_t ticket;
-    void (*run)(struct run_job *job);
+    const struct api_graph *graph;
+    struct sched_turn turn;
+    void (*run)(struct run_job *job, enum status st);
 };
 
 enum status queue_init(struct run_queue *q, uint32_t depth);
-void queue_finish(struct run_queue *q);                 /* waits for all jobs, ends the thread */
-void queue_enter(struct run_queue *q);                  /* wait for this call's turn */
-void queue_leave(struct run_queue *q);
-/* Between two executions: waits for the one that runs, not for those that wait, whose callbacks may want what the caller
- * holds. One caller at a time: the context is locked. */
-void queue_pause(struct run_queue *q);
-void queue_resume(struct run_queue *q);
+void queue_finish(struct run_queue *q);                 /* waits for all jobs, ends the threads */
+/* Waits for the turn of a synchronous execution, which ends with sched_leave. */
+enum status queue_enter(const struct api_graph *g, struct sched_turn *t);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
+void queue_look(struct run_queue *q);                   /* the signal of some job was triggered */
+
+/* ---- priorities (priority.c) ------------------------------------------------------------------------------------------ */
+
+uint32_t priority_level(uint32_t priority);                          /* its place in the device's queue, larger first */
+enum status priority_check(uint32_t priority, const char *what);     /* refuses what is no enumerator */
 
 /* Every entry point that takes a handle starts with this: pins the object as `var` and sets the floating-point mode of
  * docs/numerics.md until the scope ends, or returns the error. */

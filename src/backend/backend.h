@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/cancel.h"
+#include "base/scheduler.h"
 #include "base/status.h"
 #include "binary/binary.h"
 #include "ir/ir.h"
@@ -84,11 +85,19 @@ struct backend_io {
 
 struct backend_run {
     const struct backend_io *io;
+    struct sched_turn *turn;        /* of the execution; NULL: none, in tests of a backend alone */
     uint32_t priority;              /* of the graph, as it is configured now */
     uint32_t batch;                 /* the graph runs this many times over consecutive slices of dimension 0; 1 normally */
     struct cancel *cancel;          /* may be NULL */
     struct prof *prof;              /* may be NULL; level decides what is recorded */
     int32_t prof_parent;            /* event to hang the backend's events under; PROF_ROOT: none */
+};
+
+/* What an execution of a graph needs of the device. All zero: the graphs of a context run beside each other. */
+struct backend_needs {
+    bool device;      /* the unit of which a context has one */
+    uint32_t threads; /* cores of this machine; 0: it computes elsewhere */
+    bool preemptible; /* run gives way at command boundaries (sched_yield_turn) */
 };
 
 /* The backends, as columns of capabilities.def. */
@@ -189,6 +198,8 @@ struct backend {
         const struct binary_graph *g); /* will be loaded later (DEFER_GRAPH_INIT). NULL: of no interest */
     enum status (*load)(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
     enum status (*run)(struct backend_graph *g, const struct backend_run *r);
+    /* The device model. NULL: one execution of a context at a time, which is not preempted. */
+    struct backend_needs (*needs)(const struct backend_graph *g);
     void (*unload)(struct backend_graph *g);
     /* QnnGraph_finalize on a loaded graph, whether from a binary or compiled here: what it still needs before it may run.
      * NULL: a loaded graph is ready, and finalizing it again is refused. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a call ends early. A signal of the client sets it, and every stage of the call looks at it: a queue while the call waits,
- * the compiler between passes, a program between commands. The session reads it in shared memory, so its layout is fixed. */
+/* Why a call ends early. A signal of the client sets it, and every stage of the call looks at it: a
+ * queue while the call waits, the compiler between passes, a program between commands. The session
+ * reads it in shared memory, so its layout is fixed. */
 #ifndef BASE_CANCEL_H
 #define BASE_CANCEL_H
 

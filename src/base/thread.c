@@ -15,7 +15,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -37,6 +39,7 @@ enum {
 struct worker {
     struct team *team;
     unsigned index; /* 1.. */
+    int nice;       /* that it begins with */
     pthread_t thread;
 };
 
@@ -47,6 +50,7 @@ struct team {
     team_fn *fn;      /* the job; written while the gate is closed and nobody inside */
     void *arg;
     atomic_bool stop;
+    _Atomic int32_t nice; /* that workers are to have */
     _Alignas(LINE) _Atomic uint32_t job;
     _Atomic uint32_t sleepers;
     _Atomic uint32_t crowded;             /* waits to come that are short */
@@ -115,6 +119,7 @@ static void *worker_main(void *p)
 {
     struct worker *w = p;
     struct team *t = w->team;
+    int nice = w->nice;
     for (uint32_t seen = 0;;) {
         await_change(t, &t->job, seen, false);
         seen = atomic_load(&t->job);
@@ -122,6 +127,7 @@ static void *worker_main(void *p)
             return NULL;
         if (!enter(t))
             continue;
+        nice = thread_set_nice(nice, atomic_load_explicit(&t->nice, memory_order_relaxed));
         t->fn(t->arg, w->index);
         if (atomic_fetch_sub(&t->gate, 1) == GATE_CLOSED + 1 && atomic_load(&t->caller_sleeps))
             futex_wake(&t->gate, 1);
@@ -133,6 +139,18 @@ static void announce_job(struct team *t)
     atomic_fetch_add(&t->job, 1);
     if (atomic_load(&t->sleepers))
         futex_wake(&t->job, INT_MAX);
+}
+
+int thread_set_nice(int now, int wanted)
+{
+    if (now == wanted || setpriority(PRIO_PROCESS, 0, wanted)) /* 0: of the thread, on Linux */
+        return now;
+    return wanted;
+}
+
+void team_set_nice(struct team *t, int nice)
+{
+    atomic_store_explicit(&t->nice, nice, memory_order_relaxed);
 }
 
 static bool threads_are_gone(const struct team *t)
@@ -174,9 +192,11 @@ enum status team_create(unsigned workers, struct team **ret)
     forks_watch();
     t->forks = forks_so_far();
     atomic_store(&t->gate, GATE_CLOSED);
+    int nice = getpriority(PRIO_PROCESS, 0); /* which new threads inherit */
+    team_set_nice(t, nice);
     for (t->size = 1; t->size < workers; t->size++) {
         struct worker *w = &t->workers[t->size - 1];
-        *w = (struct worker){ .team = t, .index = t->size };
+        *w = (struct worker){ .team = t, .index = t->size, .nice = nice };
         char name[32];
         snprintf(name, sizeof(name), "qnn-worker-%u", w->index);
         enum status st = thread_start(&w->thread, name, worker_main, w);
@@ -251,6 +271,16 @@ void team_run(struct team *t, team_fn *fn, void *arg)
 void futex_wait(_Atomic uint32_t *word, uint32_t expected)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void futex_wait_until(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
+{
+    if (!deadline_ns) {
+        futex_wait(word, expected);
+        return;
+    }
+    struct timespec until = { (time_t)(deadline_ns / 1000000000), (long)(deadline_ns % 1000000000) };
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, &until, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 void futex_wake(_Atomic uint32_t *word, int count)

@@ -18,6 +18,9 @@
  * 15 bytes; NULL: no name of its own. The caller joins or detaches it. */
 enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg);
 
+/* Gives the calling thread another nice value; returns the one it has then. */
+int thread_set_nice(int now, int wanted);
+
 struct team;
 typedef void team_fn(void *arg, unsigned worker);
 
@@ -31,6 +34,9 @@ unsigned team_size(const struct team *t);
  * fork'ed child, where the threads are gone, none does. No two calls at the same time have the same worker number. */
 void team_run(struct team *t, team_fn *fn, void *arg);
 
+/* The nice value that workers take before their next job; they begin with that of the process. The caller sets its own. */
+void team_set_nice(struct team *t, int nice);
+
 /* The same in parts, for a caller that finds out on the way whether there is something to share. Between open and close
  * workers come when they are called, and go when fn returns; they may call as well. The caller runs fn(arg, 0) itself. */
 void team_open(struct team *t, team_fn *fn, void *arg);
@@ -42,6 +48,8 @@ void team_close(struct team *t);                      /* nobody comes in any mor
 /* Sleep while *word == expected. Returns after a wake-up, at once when the value differs, and now and then for no reason:
  * callers look at the word again. For threads of one process only. */
 void futex_wait(_Atomic uint32_t *word, uint32_t expected);
+/* The same, but not longer than to this value of clock_ns(); 0: for ever. */
+void futex_wait_until(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns);
 /* Wake up to `count` threads that sleep on the word; change the word first. */
 void futex_wake(_Atomic uint32_t *word, int count);
 

@@ -335,14 +335,26 @@ static uint32_t run_until(struct exec_program *p, uint32_t low, uint32_t limit, 
     return stopped || rest || p->begun == low ? low : run_until(p, low, p->begun, false, r);
 }
 
+/* A run that was cancelled while others ran may not use its team any more. */
+static void stop_if_cancelled(struct exec_job *j)
+{
+    enum status st = cancel_status(j->cancel);
+    if (st != ST_OK)
+        atomic_store_explicit(&j->stop, st, memory_order_relaxed);
+}
+
 /* Returns the first step that is not done. */
 static uint32_t run_steps(struct exec_program *p, const struct exec_run *r)
 {
     uint32_t low = p->begun = r->step, n = p->g->n_steps;
     bool by_step = r->between && !r->give_way;
     while (low < n && !is_set(r->pause) && !atomic_load_explicit(&p->job->stop, memory_order_relaxed)) {
-        if (p->begun && (by_step || (r->between && is_set(r->give_way))))
+        if (p->begun && (by_step || (r->between && is_set(r->give_way)))) {
             r->between(r->between_arg, low);
+            stop_if_cancelled(p->job);
+        }
+        if (atomic_load_explicit(&p->job->stop, memory_order_relaxed))
+            break;
         low = run_until(p, low, by_step ? low + 1 : n, !by_step, r);
     }
     bool stopped = atomic_load_explicit(&p->job->stop, memory_order_relaxed);

@@ -15,6 +15,7 @@ const struct backend backend_cpu = {
     .prepare = cpu_prepare,
     .load = cpu_load,
     .run = cpu_run,
+    .needs = cpu_needs,
     .unload = cpu_unload,
     .direct = DIRECT_ALL,
     .mem_map = backend_map_fd,

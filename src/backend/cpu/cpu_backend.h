@@ -9,24 +9,11 @@
 #include "base/thread.h"
 #include "exec/exec.h"
 
-/* One run at a time per context; among those that wait the one with the highest priority goes first, then the one that came
- * first. */
-struct cpu_gate {
-    pthread_mutex_t lock;
-    pthread_cond_t turn;
-    struct cpu_waiter *waiting; /* in the order of their turns */
-    bool busy;
-};
-enum status cpu_gate_init(struct cpu_gate *g);
-void cpu_gate_finish(struct cpu_gate *g);
-enum status cpu_gate_enter(struct cpu_gate *g, uint32_t priority, const struct cancel *cancel);
-void cpu_gate_leave(struct cpu_gate *g);
-
 struct backend_context {
-    struct cpu_gate gate;
+    pthread_mutex_t lock;
     unsigned threads;
     struct exec_outside outside; /* op packages of the backend handle */
-    struct team *team; /* made for the first graph that has something to share out; guarded by the gate */
+    struct team *team; /* under lock: made for the first graph that has something to share out */
 };
 
 /* For batches (cpu_slices.c): what each worker of the team needs to compute slices of its own. */
@@ -62,6 +49,8 @@ enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cf
                         struct cancel *cancel, struct binary_image *ret);
 enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);
 enum status cpu_run(struct backend_graph *g, const struct backend_run *r);
+struct backend_needs cpu_needs(const struct backend_graph *g);
+bool cpu_yield(const struct backend_run *r); /* where the run is asked to; false: it was cancelled meanwhile */
 void cpu_unload(struct backend_graph *g);
 
 extern const struct backend backend_cpu;

@@ -50,11 +50,7 @@ enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_conte
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->threads = threads_wanted(cfg);
     c->outside = cpu_packages(cfg ? cfg->packages : NULL);
-    enum status st = cpu_gate_init(&c->gate);
-    if (st != ST_OK) {
-        mem_free(c);
-        return st;
-    }
+    pthread_mutex_init(&c->lock, NULL);
     *ret = c;
     return ST_OK;
 }
@@ -64,7 +60,7 @@ void cpu_close(struct backend_context *c)
     if (!c)
         return;
     team_free(c->team);
-    cpu_gate_finish(&c->gate);
+    pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }
 
@@ -115,11 +111,11 @@ static enum status team_for(struct backend_context *c, const struct binary_graph
         TRY(exec_wants_team(g, &wanted));
     if (!wanted)
         return ST_OK;
-    TRY(cpu_gate_enter(&c->gate, UINT32_MAX, NULL));
+    pthread_mutex_lock(&c->lock);
     if (!c->team)
         st = team_create(c->threads, &c->team);
     *ret = c->team;
-    cpu_gate_leave(&c->gate);
+    pthread_mutex_unlock(&c->lock);
     return st;
 }
 
@@ -157,14 +153,49 @@ enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
+/* Graphs without a team compute on the caller's thread alone, so those of a context run beside each other. */
+struct backend_needs cpu_needs(const struct backend_graph *g)
+{
+    unsigned threads = g->team ? team_size(g->team) : 1;
+    return (struct backend_needs){ .device = g->team != NULL, .threads = threads, .preemptible = true };
+}
+
+bool cpu_yield(const struct backend_run *r)
+{
+    bool asked = r->turn && atomic_load_explicit(&r->turn->give_way, memory_order_relaxed);
+    return !asked || sched_yield_turn(r->turn);
+}
+
+/* A run that was cancelled meanwhile ends by itself: exec looks at the signal before it goes on. */
+static void between_commands(void *arg, uint32_t step)
+{
+    (void)step;
+    cpu_yield(arg);
+}
+
+/* Between slices. After a yield that was cancelled the team may be another run's. */
+static enum status not_cancelled(const struct backend_graph *g, const struct backend_run *r)
+{
+    enum status st = cancel_status(r->cancel);
+    RETURN_IF(st == ST_ABORTED, st, "graph \"%s\": aborted by its signal", g->g->info.name);
+    RETURN_IF(st == ST_TIMED_OUT, st, "graph \"%s\": past the time of its signal", g->g->info.name);
+    return ST_OK;
+}
+
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
     struct exec_run e = { .io = g->io, .cancel = r->cancel, .profile_nodes = detailed };
+    if (r->turn) {
+        e.between = between_commands;
+        e.between_arg = (void *)(uintptr_t)r;
+        e.give_way = &r->turn->give_way;
+    }
     enum status st = ST_OK;
     for (uint32_t i = 0; detailed && i < g->g->n_nodes; i++)
         g->times[i].ns = 0;
     /* Marks of a slice are of one program, so profiles of nodes are made in turn. */
     for (uint32_t k = detailed ? 0 : cpu_slices_run(g, r); k < (r->batch ? r->batch : 1); k++) {
+        TRY(not_cancelled(g, r));
         cpu_slices_bind(g, r, k, g->io);
         enum status now = exec_run(g->program, &e);
         if (now != ST_OK && now != ST_ENDED_EARLY)
@@ -200,16 +231,15 @@ static void add_node_events(const struct backend_graph *g, const struct backend_
 enum status cpu_run(struct backend_graph *g, const struct backend_run *r)
 {
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
-    uint64_t t0 = r->prof ? clock_ns() : 0;
-    TRY(cpu_gate_enter(&g->context->gate, g->g->info.priority, r->cancel));
-    uint64_t t1 = r->prof ? clock_ns() : 0;
+    uint64_t begin = r->prof ? clock_ns() : 0;
     enum status st = run_slices(g, r, detailed);
     if (r->prof) {
-        add_event(r, EVENT_WAIT, t1 - t0);
-        add_event(r, EVENT_RUN, clock_ns() - t1);
+        uint64_t preempted = r->turn ? r->turn->preempted_ns : 0;
+        uint64_t waited = r->turn ? r->turn->waited_ns : 0;
+        add_event(r, EVENT_WAIT, waited + preempted);
+        add_event(r, EVENT_RUN, clock_ns() - begin - preempted);
     }
     if (detailed)
         add_node_events(g, r);
-    cpu_gate_leave(&g->context->gate);
     return st;
 }

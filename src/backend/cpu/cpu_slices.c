@@ -95,12 +95,20 @@ static bool load_programs(struct backend_graph *g)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 
+/* A run that is asked to yield does so between two slices. */
+static bool stops(struct batch *b)
+{
+    const struct sched_turn *turn = b->r->turn;
+    bool asked = turn && atomic_load_explicit(&turn->give_way, memory_order_relaxed);
+    return asked || atomic_load(&b->failed);
+}
+
 static void work(void *arg, unsigned worker)
 {
     struct batch *b = arg;
     struct exec_binding *io = b->g->slices.io + (size_t)worker * b->g->g->n_io;
     struct exec_run e = { .io = io, .cancel = b->r->cancel };
-    for (uint32_t k; !atomic_load(&b->failed) && (k = atomic_fetch_add(&b->next, 1)) < b->n;) {
+    for (uint32_t k; !stops(b) && (k = atomic_fetch_add(&b->next, 1)) < b->n;) {
         cpu_slices_bind(b->g, b->r, k, io);
         for (uint32_t i = 0; k && i < b->g->g->n_io; i++) /* the same for all slices: the first one says it */
             io[i].out_dims = NULL, io[i].produced = NULL;
@@ -115,6 +123,10 @@ uint32_t cpu_slices_run(struct backend_graph *g, const struct backend_run *r)
     struct batch b = { .g = g, .r = r, .n = r->batch / workers * workers };
     if (workers == 1 || !b.n || !buffers_apart(g, r) || (!g->slices.programs && !load_programs(g)))
         return 0;
-    team_run(g->team, work, &b);
+    do
+        team_run(g->team, work, &b);
+    while (cpu_yield(r) && !atomic_load(&b.failed) && atomic_load(&b.next) < b.n);
+    if (cancel_status(r->cancel) != ST_OK)
+        return 0; /* perhaps without the team: what is left ends at its first command */
     return atomic_load(&b.failed) ? 0 : b.n;
 }

@@ -36,6 +36,7 @@ static const struct backend backend_htp = {
     .announce = htp_announce,
     .load = htp_load,
     .run = htp_run,
+    .needs = htp_needs,
     .unload = htp_unload,
     .mem_custom = htp_mem_custom,
     .mem_register = htp_mem_register,

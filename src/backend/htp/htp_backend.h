@@ -263,8 +263,19 @@ struct backend_graph {
     uint32_t max_marks;
     uint64_t last_ns;       /* of the last run in the session, for adaptive polling */
     uint64_t copied;        /* bytes staged by the last run */
+    const struct htp_priority *priority_told; /* in the log; NULL: none yet */
     bool prepare_only;      /* nothing is loaded */
 };
+
+/* Priorities of threads (htp_priority.c). */
+struct htp_priority {
+    uint32_t priority; /* of the API */
+    const char *name;
+    uint8_t hmx, hvx;  /* smaller: first */
+};
+const struct htp_priority *htp_priority_of(uint32_t priority);
+void htp_priority_log(struct backend_graph *g, uint32_t priority); /* where it is another one than before */
+void htp_priority_events(const struct backend_run *r);
 
 /* Groups of contexts (htp_group.c); a context without one is none of their business. */
 enum status htp_group_join(struct backend_context *c);
@@ -306,5 +317,6 @@ enum status htp_graph_reserve(struct backend_graph *g, bool all);
 /* Under the context's lock; NULL: memory of its own. */
 enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m);
 enum status htp_run(struct backend_graph *g, const struct backend_run *r);
+struct backend_needs htp_needs(const struct backend_graph *g);
 
 #endif

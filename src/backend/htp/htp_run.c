@@ -185,6 +185,7 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
     event(r, 30004, PROF_UNIT_BYTES, g->copied, "Bytes copied to and from staging memory");
     event(r, 30012, PROF_UNIT_COUNT, t->polls, "Times the caller polled for the answer");
     event(r, 30013, PROF_UNIT_COUNT, t->sleeps, "Times the caller slept for the answer");
+    htp_priority_events(r);
     if (t->yields.count)
         event(r, 30011, PROF_UNIT_BYTES, t->yields.saved_bytes, "VTCM saved for graphs of higher priority");
     htp_votes_events(r->prof, r->prof_parent);
@@ -235,9 +236,17 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
     return st;
 }
 
+/* Only the program and its staging memory: which graph computes is decided by the session, where graphs of other contexts
+ * come in too and a run gives way at the next command. */
+struct backend_needs htp_needs(const struct backend_graph *g)
+{
+    (void)g;
+    return (struct backend_needs){ .device = false };
+}
+
 enum status htp_run(struct backend_graph *g, const struct backend_run *r)
 {
-    struct total t = { 0 };
+    struct total t = { .queue_ns = r->turn ? r->turn->waited_ns : 0 };
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
     RETURN_IF(g->prepare_only, ST_NOT_PERMITTED,
               "graph \"%s\" is in a context with the option PREPARE_ONLY; save the context and load it to execute",
@@ -248,6 +257,7 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
         TRY(room_for_marks(g));
         memset(g->times, 0, g->g->n_nodes * sizeof *g->times);
     }
+    htp_priority_log(g, r->priority);
     g->copied = 0;
     enum status st = ST_OK;
     for (uint32_t k = 0; st == ST_OK && k < (r->batch ? r->batch : 1); k++)
