@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -218,6 +219,13 @@ static uint64_t model_or(volatile void *p, size_t size, uint64_t bits)
     return was;
 }
 
+static uint64_t model_exchange(volatile void *p, size_t size, uint64_t value)
+{
+    uint64_t was = model_begin_change(p, size);
+    memcpy((void *)p, &value, size);
+    return was;
+}
+
 static bool model_swap(volatile void *p, size_t size, void *expected, uint64_t value)
 {
     uint64_t was = model_begin_change(p, size);
@@ -287,19 +295,71 @@ static int model_join(pthread_t thread, void **ret)
     return 0;
 }
 
-static long model_futex(long number, void *word, int op, uint32_t value, ...)
+/* A sleep with a deadline ends by itself where that is chosen, and the clock is behind the deadline then. */
+static long model_futex(long number, void *word, int op, uint32_t value, const struct timespec *until, ...)
 {
+    enum { OPERATION = 127, WAKE = 1 };
     struct fiber *f = &il.fibers[il.now];
     (void)number;
     publish(f);
     point();
-    if (op & 1)
+    if ((op & OPERATION) == WAKE) {
         wake(word);
-    else if (read_word(word, sizeof(uint32_t)) == value) {
-        f->sleeps = word;
+        return 0;
+    }
+    if (read_word(word, sizeof(uint32_t)) != value)
+        return 0;
+    if (until && choose(2, true)) {
+        uint64_t deadline = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
+        il.clock = deadline > il.clock ? deadline : il.clock;
+        return 0;
+    }
+    f->sleeps = word;
+    pass_on();
+    return 0;
+}
+
+/* A mutex is its first word: 1 when it is locked. */
+static int model_lock(pthread_mutex_t *mutex)
+{
+    uint32_t *word = (uint32_t *)mutex;
+    publish(&il.fibers[il.now]);
+    point();
+    while (*word) {
+        il.fibers[il.now].sleeps = mutex;
         pass_on();
     }
+    *word = 1;
     return 0;
+}
+
+static int model_unlock(pthread_mutex_t *mutex)
+{
+    publish(&il.fibers[il.now]);
+    *(uint32_t *)mutex = 0;
+    wake(mutex);
+    return 0;
+}
+
+static int model_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+    model_unlock(mutex);
+    il.fibers[il.now].sleeps = cond;
+    pass_on();
+    return model_lock(mutex);
+}
+
+static int model_cond_broadcast(pthread_cond_t *cond)
+{
+    wake(cond);
+    return 0;
+}
+
+/* Keeps the compiler quiet in files that do not use them all. */
+static inline void model_unused(void)
+{
+    (void)model_lock, (void)model_cond_wait, (void)model_cond_broadcast, (void)model_exchange;
+    (void)model_or, (void)model_add, (void)model_create, (void)model_join;
 }
 
 static uint64_t model_clock(void)
@@ -344,6 +404,8 @@ static const char *interleave_run(void *(*fn)(void *), void *arg)
 #undef atomic_fetch_sub_explicit
 #undef atomic_fetch_or
 #undef atomic_compare_exchange_weak
+#undef atomic_compare_exchange_strong
+#undef atomic_exchange
 #undef atomic_compare_exchange_strong_explicit
 #define MODEL_TYPE(p) __typeof__(+*(p))
 #define atomic_load_explicit(p, order) ((MODEL_TYPE(p))model_load((p), sizeof(*(p))))
@@ -357,6 +419,12 @@ static const char *interleave_run(void *(*fn)(void *), void *arg)
 #define atomic_fetch_or(p, v) model_or((p), sizeof(*(p)), (uint64_t)(v))
 #define atomic_compare_exchange_strong_explicit(p, e, v, yes, no) model_swap((p), sizeof(*(p)), (e), (uint64_t)(v))
 #define atomic_compare_exchange_weak(p, e, v) model_swap((p), sizeof(*(p)), (e), (uint64_t)(v))
+#define atomic_compare_exchange_strong(p, e, v) model_swap((p), sizeof(*(p)), (e), (uint64_t)(v))
+#define atomic_exchange(p, v) ((MODEL_TYPE(p))model_exchange((p), sizeof(*(p)), (uint64_t)(v)))
+#define pthread_mutex_lock model_lock
+#define pthread_mutex_unlock model_unlock
+#define pthread_cond_wait model_cond_wait
+#define pthread_cond_broadcast model_cond_broadcast
 #define pthread_create model_create
 #define pthread_join model_join
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before))
