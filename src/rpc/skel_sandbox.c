@@ -22,6 +22,7 @@ enum rule {
     ANY,
     NOT_EXEC,  /* the third argument has no PROT_EXEC */
     TO_STDERR, /* the first argument is 2: last words of assertions and of the C library */
+    OWN_THREAD, /* the first two arguments are 0: the nice value of the calling thread */
     TO_SELF,   /* the first argument is this process: abort() signals its own process; no other process may be signalled */
 };
 
@@ -56,6 +57,7 @@ static const struct {
     { SYS_getpid, ANY },
     { SYS_gettid, ANY },
     { SYS_tgkill, TO_SELF },
+    { SYS_setpriority, OWN_THREAD },
     { SYS_rseq, ANY }, /* threads that were started before the filter may still be on their first steps */
     { SYS_set_robust_list, ANY },
     { SYS_rt_sigprocmask, ANY },
@@ -69,7 +71,7 @@ static const struct {
 
 enum {
     N_ALLOWED = sizeof(allowed) / sizeof(allowed[0]),
-    PER_ROW = 6,
+    PER_ROW = 7,
     MAX_CODE = 8 + N_ALLOWED * PER_ROW,
     X32 = 0x40000000,
     NOFILE = 16
@@ -104,6 +106,16 @@ static void add_row(struct code *c, uint32_t number, enum rule rule)
     if (rule == ANY) {
         add(c, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
         add_return(c, SECCOMP_RET_ALLOW);
+        return;
+    }
+    if (rule == OWN_THREAD) {
+        add(c, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6);
+        add_load(c, offsetof(struct seccomp_data, args[0]));
+        add(c, BPF_JMP | BPF_JEQ | BPF_K, PRIO_PROCESS, 0, 3);
+        add_load(c, offsetof(struct seccomp_data, args[1]));
+        add(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+        add_return(c, SECCOMP_RET_ALLOW);
+        add_return(c, SECCOMP_RET_ERRNO | EPERM);
         return;
     }
     add(c, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);

@@ -202,6 +202,7 @@ enum status worker_create(const struct rpc_hello *h, struct worker **ret)
         worker_free(w);
         return st;
     }
+    worker_nice_begin(w);
     *ret = w;
     return ST_OK;
 }

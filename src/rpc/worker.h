@@ -89,6 +89,7 @@ enum { WORKER_WINDOW_MOST = 16 << 20 };
 
 struct worker_lane {
     struct team *team;       /* NULL: one thread */
+    int nice;                /* of its threads now; only for the thread that runs programs */
     struct worker_window window;
 };
 
@@ -96,6 +97,8 @@ struct worker {
     struct rpc_hello hello;
     uint32_t n_lanes;
     struct worker_lane lanes[RPC_MAX_LANES];
+    bool may_nice;            /* the process may give its threads nice values, and take them back */
+    int nice;                 /* that it was started with */
     pthread_mutex_t control;  /* one control message at a time */
     pthread_mutex_t lock;     /* for what follows; never held while something is loaded or runs */
     pthread_cond_t changed;   /* a run ended */
@@ -144,6 +147,10 @@ enum status worker_set_spill(struct worker *w, const struct rpc_request *q);
 enum status worker_set_backup(struct worker *w, const struct rpc_request *q);
 enum status worker_set_weights(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
+
+/* worker_nice.c */
+void worker_nice_begin(struct worker *w);                                  /* finds out what the process may */
+void worker_nice_use(struct worker *w, const struct worker_program *p);    /* on the thread of the lane: p computes now */
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 

@@ -165,6 +165,7 @@ static void do_run(struct worker *w, struct worker_program *p, const struct work
     p->hook = hook;
     p->priority = c->priority;
     p->hold = c->hold;
+    worker_nice_use(w, p);
     p->yields = (struct rpc_yields){ 0 };
     c->queue_ns = begin > c->submit_ns ? begin - c->submit_ns : 0;
     c->exec_ns = c->n_marks = 0;

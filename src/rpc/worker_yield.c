@@ -109,6 +109,7 @@ void worker_resume(struct worker *w, struct worker_program *p)
 {
     uint64_t begin = clock_ns();
     struct worker_window *v = &w->lanes[p->lane].window;
+    worker_nice_use(w, p);
     if (p->away.saved) {
         exec_restore_window(p->exec, p->away.step, p->away.saved);
         v->owner = p;
