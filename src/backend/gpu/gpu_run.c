@@ -17,6 +17,7 @@ struct run {
     bool times;
 };
 
+enum { SIGNAL_KERNELS = 8 }; /* that a call with a signal has on the device at once */
 #define NODE_EVENT "%s:OpId_%u (us)"
 
 static bool is_input(const struct binary_tensor *t)
@@ -129,10 +130,9 @@ static enum status read_output(struct run *run, uint32_t k)
 
 static enum status interrupted(const struct cancel *c)
 {
-    RETURN_IF(c && atomic_load_explicit(&c->abort, memory_order_relaxed), ST_ABORTED,
-              "the execution was aborted by its signal");
-    RETURN_IF(c && c->deadline_ns && clock_ns() >= c->deadline_ns, ST_TIMED_OUT,
-              "the execution ran past the time of its signal");
+    enum status st = cancel_status(c);
+    RETURN_IF(st == ST_ABORTED, st, "the execution was aborted by its signal");
+    RETURN_IF(st == ST_TIMED_OUT, st, "the execution ran past the time of its signal");
     return ST_OK;
 }
 
@@ -148,6 +148,8 @@ static enum status enqueue_steps(struct run *run)
                                                   run->times ? &s->event : NULL);
         if (code != CL_SUCCESS)
             return status_prefix(gpu_cl_check(code, "starting a kernel"), "node \"%s\"", run->g->g->nodes[s->node].name);
+        if (run->r->cancel && i % SIGNAL_KERNELS == SIGNAL_KERNELS - 1) /* what is in the device's queue cannot be aborted */
+            TRY(gpu_cl_check(gpu_cl.Finish(run->queue), "waiting for the device"));
     }
     return ST_OK;
 }
@@ -231,7 +233,7 @@ enum status gpu_run(struct backend_graph *g, const struct backend_run *r)
         g->node_ns[i] = 0;
     enum status st = gpu_home_seen(g->context->world->home, run_slices(&run));
     if (r->prof)
-        add_events(&run, t1 - t0, clock_ns() - t1);
+        add_events(&run, t1 - t0 + (r->turn ? r->turn->waited_ns : 0), clock_ns() - t1);
     pthread_mutex_unlock(&g->context->lock);
     return st;
 }
