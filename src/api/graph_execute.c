@@ -51,22 +51,57 @@ static uint32_t find_io(const struct api_graph *g, uint32_t id, uint32_t guess)
     return lo < g->n_io && g->io[g->by_id[lo]].id == id ? g->by_id[lo] : UINT32_MAX;
 }
 
-/* How many times the client's batch is that of the graph; 1 when the dimensions say nothing else. */
-static uint32_t batch_of(const struct tensor_desc *d, const Qnn_TensorV1_t *v)
+static bool same_row(const struct tensor_desc *d, const Qnn_TensorV1_t *v)
 {
-    if (d->dynamic || !d->rank || v->rank != d->rank || !v->dimensions || v->dimensions[0] % d->dims[0])
-        return 1;
     for (unsigned i = 1; i < d->rank; i++)
         if (v->dimensions[i] != d->dims[i])
-            return 1;
-    return v->dimensions[0] / d->dims[0];
+            return false;
+    return true;
+}
+
+static uint64_t elements(const uint32_t *dims, uint32_t rank)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(n, dims[i], &n))
+            return UINT64_MAX;
+    return n;
+}
+
+/* How many times the client's batch is that of the graph: 1 without dimensions, or with other ones for as many elements.
+ * 0: the dimensions are no multiple. */
+static uint32_t batch_of(const struct tensor_desc *d, const Qnn_TensorV1_t *v)
+{
+    if (d->dynamic || !d->rank || !v->rank || !v->dimensions)
+        return 1;
+    if (v->rank == d->rank && same_row(d, v) && v->dimensions[0] % d->dims[0] == 0)
+        return v->dimensions[0] / d->dims[0];
+
+    return elements(v->dimensions, v->rank) == elements(d->dims, d->rank);
+}
+
+static enum status refuse_batch(const struct binary_tensor *t, const Qnn_TensorV1_t *v)
+{
+    char want[DESC_TEXT_MAX];
+    char seen[DESC_TEXT_MAX];
+    struct tensor_desc given = { .type = t->desc.type, .rank = v->rank < MAX_RANK ? (uint8_t)v->rank : MAX_RANK };
+
+    memcpy(given.dims, v->dimensions, given.rank * sizeof(uint32_t));
+    return status_fail(ST_INVALID_TENSOR,
+                       "tensor \"%s\" comes as %s; the graph was prepared for %s: only the first dimension may differ, "
+                       "and must be a multiple of %u",
+                       t->name, desc_text(&given, seen), desc_text(&t->desc, want), t->desc.dims[0]);
 }
 
 static enum status take_batch(struct graph_run *r, const struct binary_tensor *t, const Qnn_TensorV1_t *v, bool first)
 {
     uint32_t batch = batch_of(&t->desc, v);
+
+    if (!batch)
+        return refuse_batch(t, v);
     if (first)
-        r->batch = batch ? batch : 1;
+        r->batch = batch;
     RETURN_IF(batch != r->batch, ST_INVALID_TENSOR,
               "tensor \"%s\" comes with %u times the batch of the graph, another tensor with %u times", t->name, batch,
               r->batch);

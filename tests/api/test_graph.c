@@ -374,6 +374,48 @@ static void test_batch_multiple(void **state)
           q.graphExecute(net.graph, &in, 1, &out, 1, NULL, NULL)); /* a buffer for one only */
 }
 
+/* A tensor's dimensions count no whole number of batches: nothing runs, and no byte of the output is written. */
+static void test_batch_refused(void **state)
+{
+    (void)state;
+    static const uint32_t wrong[][2] = { { 3, AFFINE_N }, { 5, AFFINE_N }, { 1, AFFINE_N }, { 0, AFFINE_N },
+                                         { 2, 2 * AFFINE_N }, { 4, AFFINE_N + 1 } };
+    static const uint32_t same_bytes[][2] = { { 1, 2 * AFFINE_N }, { AFFINE_N, 2 } };
+    float x[5 * AFFINE_N] = { 0 };
+    float y[5 * AFFINE_N];
+    Qnn_GraphHandle_t graph;
+
+    OK(q.graphCreate(env.context, "pairs", NULL, &graph));
+    Qnn_Tensor_t in = TENSOR("in", APP_WRITE, FLOAT_32, 2, AFFINE_N);
+    Qnn_Tensor_t out = TENSOR("out", APP_READ, FLOAT_32, 2, AFFINE_N);
+    OK(q.tensorCreateGraphTensor(graph, &in));
+    OK(q.tensorCreateGraphTensor(graph, &out));
+    struct op relu = { "relu", "Relu", NULL, 0, 1, 1, { QNN_PARAM_INIT }, { in }, { out } };
+    OK(op_add(graph, &relu));
+    OK(q.graphFinalize(graph, NULL, NULL));
+
+    for (unsigned i = 0; i < COUNT(wrong); i++) {
+        Qnn_Tensor_t xs = tensor_data(tensor_shaped(in, 2, wrong[i]), x, sizeof x);
+        Qnn_Tensor_t ys = tensor_data(tensor_shaped(out, 2, wrong[i]), y, sizeof y);
+
+        for (unsigned k = 0; k < COUNT(y); k++)
+            y[k] = 77;
+        FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_TENSOR, "multiple", q.graphExecute(graph, &xs, 1, &ys, 1, NULL, NULL));
+        for (unsigned k = 0; k < COUNT(y); k++)
+            assert_true(y[k] == 77);
+    }
+
+    /* Another view of the very same bytes is no batch. */
+    for (unsigned i = 0; i < COUNT(same_bytes); i++) {
+        Qnn_Tensor_t xs = tensor_data(tensor_shaped(in, 2, same_bytes[i]), x, sizeof x);
+        Qnn_Tensor_t ys = tensor_data(tensor_shaped(out, 2, same_bytes[i]), y, sizeof y);
+
+        y[2 * AFFINE_N - 1] = 77;
+        OK(q.graphExecute(graph, &xs, 1, &ys, 1, NULL, NULL));
+        assert_true(y[2 * AFFINE_N - 1] == 0);
+    }
+}
+
 static Qnn_Tensor_t dynamic(Qnn_Tensor_t t, uint8_t *flags)
 {
     t.v2.isDynamicDimensions = flags;
@@ -496,6 +538,7 @@ int main(void)
         CASE(test_retrieved_data),
         CASE(test_context_tensor),
         CASE(test_batch_multiple),
+        CASE(test_batch_refused),
         CASE(test_dynamic_dimensions),
         CASE(test_scalar),
         CASE(test_several_graphs),
