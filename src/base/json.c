@@ -261,6 +261,27 @@ static enum status read_strings(const struct item *i)
     return read_items(i, NULL);
 }
 
+static enum status read_u32s(const struct item *i)
+{
+    struct json_list *list = i->to;
+
+    if (json_typeof(i->value) != JSON_ARRAY)
+        return refuse_type(i, "a list of whole numbers");
+    size_t n = json_array_size(i->value);
+    uint32_t *items = arena_array(i->r->arena, uint32_t, n + 1);
+    if (!items)
+        return out_of_memory(i);
+
+    for (size_t k = 0; k < n; k++) {
+        struct json_step step = { i->step, NULL, k };
+        struct item one = { i->r, &step, i->field, json_array_get(i->value, k), items + k };
+
+        TRY(read_u32(&one));
+    }
+    *list = (struct json_list){ items, n };
+    return ST_OK;
+}
+
 static enum status read_any(const struct item *i)
 {
     (void)i;
@@ -271,7 +292,7 @@ static enum status (*const readers[])(const struct item *) = {
     [JSON_BOOL] = read_bool,     [JSON_U32] = read_u32,       [JSON_I64] = read_i64,
     [JSON_F64] = read_f64,       [JSON_STRING] = read_string, [JSON_ENUM] = read_enum,
     [JSON_OBJECT] = read_object, [JSON_LIST] = read_list,     [JSON_STRINGS] = read_strings,
-    [JSON_ANY] = read_any,
+    [JSON_U32S] = read_u32s,     [JSON_ANY] = read_any,
 };
 
 static enum status refuse_key(const struct reader *r, const struct json_step *step, const struct json_field *fields)

@@ -31,6 +31,7 @@ enum json_kind {
     JSON_OBJECT,  /* struct embedded at offset, by sub */
     JSON_LIST,    /* struct json_list: items of item_size by sub, or strings when sub is NULL */
     JSON_STRINGS, /* struct json_list of const char * */
+    JSON_U32S,    /* struct json_list of uint32_t, each within min..max */
     JSON_ANY,     /* whatever there is, not looked at; only `seen` tells of it */
 };
 
@@ -49,6 +50,8 @@ struct json_field {
     size_t item_size;
     size_t seen; /* offset of a bool set to true when the key is there, 0: none (never at offset 0) */
     bool required;
+    const char *about; /* for documents and schemas: what the key does */
+    const char *test;  /* for documents: which test shows it */
 };
 
 /* Keys that are not in the text leave *out as it was: put defaults there first. On failure *out may be filled in part.

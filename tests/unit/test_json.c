@@ -30,7 +30,7 @@ struct config {
             uint32_t y;
         } in;
     } deep;
-    struct json_list graphs, names, plain;
+    struct json_list graphs, names, plain, cores;
 };
 
 static const char *const priorities[] = { "low", "normal", "normal_high", "high", NULL };
@@ -57,6 +57,7 @@ static const struct json_field fields[] = {
     { "graphs", JSON_LIST, offsetof(struct config, graphs), .sub = graph_fields, .item_size = sizeof(struct graph) },
     { "names", JSON_STRINGS, .offset = offsetof(struct config, names) },
     { "plain", JSON_LIST, .offset = offsetof(struct config, plain) },
+    { "cores", JSON_U32S, offsetof(struct config, cores), .max = 7 },
     { "any", JSON_ANY, offsetof(struct config, any_on), .seen = offsetof(struct config, any_on) },
     {}
 };
@@ -70,7 +71,8 @@ static void everything_is_read(void **state)
                                "  \"scale\": 1, \"ratio\": 0.5, \"text\": \"a // b /* c */ \\\" \\u00e4\",\n"
                                "  \"deep\": { \"in\": { \"y\": 7 }, \"x\": 3 },\n"
                                "  \"graphs\": [ { \"name\": \"g0\" }, { \"name\": \"g1\", \"vtcm_mb\": 8 } ],\n"
-                               "  \"names\": [\"a\", \"b\"], \"plain\": [], \"any\": { \"x\": [1, null] } } // end";
+                               "  \"names\": [\"a\", \"b\"], \"plain\": [], \"cores\": [7, 0], \"any\": { \"x\": "
+                               "[1, null] } } // end";
     struct config c = {};
     struct arena a;
     arena_init(&a);
@@ -92,6 +94,8 @@ static void everything_is_read(void **state)
     assert_int_equal(c.names.n, 2);
     assert_string_equal(((const char **)c.names.items)[1], "b");
     assert_int_equal(c.plain.n, 0);
+    assert_int_equal(c.cores.n, 2);
+    assert_true(((const uint32_t *)c.cores.items)[0] == 7 && ((const uint32_t *)c.cores.items)[1] == 0);
     assert_true(c.any_on);
     arena_finish(&a);
 }
@@ -125,6 +129,11 @@ static const struct refusal {
     { "{ \"level\": -1 }", ST_INVALID_CONFIG, "level (line 1, column 3): -1 is out of range; allowed are 0 to 4294967295" },
     { "{ \"level\": 4294967296 }", ST_INVALID_CONFIG, "level (line 1, column 3): 4294967296 is out of range*" },
     { "{ \"limited\": 8 }", ST_INVALID_CONFIG, "limited (line 1, column 3): 8 is out of range; allowed are -8 to 7" },
+    { "{ \"cores\": [0, 8] }", ST_INVALID_CONFIG, "cores/1 (line 1, column 16): 8 is out of range; allowed are 0 to 7" },
+    { "{ \"cores\": [\"x\"] }", ST_INVALID_CONFIG, "cores/0 (line 1, column 13): the value is a string; a whole "
+      "number is expected" },
+    { "{ \"cores\": 3 }", ST_INVALID_CONFIG, "cores (line 1, column 3): the value is a whole number; a list of "
+      "whole numbers is expected" },
     { "{ \"ratio\": 1.5 }", ST_INVALID_CONFIG, "ratio (line 1, column 3): 1.5 is out of range; allowed are 0 to 1" },
     { "{ \"level\": 1.0 }", ST_INVALID_CONFIG,
       "level (line 1, column 3): the value is a number with a fraction or exponent; a whole number is expected" },

@@ -63,7 +63,8 @@ struct session_config {
         const char *library, *config;
     } extensions;
     struct {
-        uint32_t priority, queue_depth, memory_limit, compatibility;
+        uint32_t priority, queue_depth, compatibility;
+        int64_t memory_limit;
         bool persistent;
         bool has_priority, has_queue_depth, has_memory_limit, has_compatibility, has_persistent;
         struct json_list enable_graphs;

@@ -39,7 +39,7 @@ static const struct json_field context_fields[] = {
     { "context_priority", JSON_ENUM, IN(context, priority), .names = priorities, .seen = IN(context, has_priority) },
     { "async_execute_queue_depth", JSON_U32, IN(context, queue_depth), .min = 1, .seen = IN(context, has_queue_depth) },
     { "enable_graphs", JSON_STRINGS, .offset = IN(context, enable_graphs) },
-    { "memory_limit_hint", JSON_U32, IN(context, memory_limit), .seen = IN(context, has_memory_limit) },
+    { "memory_limit_hint", JSON_I64, IN(context, memory_limit), .max = INT64_MAX, .seen = IN(context, has_memory_limit) },
     { "is_persistent_binary", JSON_BOOL, IN(context, persistent), .seen = IN(context, has_persistent) },
     { "cache_compatibility_mode", JSON_ENUM, IN(context, compatibility), .names = compatibilities,
       .seen = IN(context, has_compatibility) },
@@ -121,7 +121,8 @@ enum status config_for_context(struct session *s)
     }
     if (c->has_memory_limit)
         to[n++] =
-            (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = c->memory_limit };
+            (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
+                                   .memoryLimitHint = (uint64_t)c->memory_limit };
     if (c->has_persistent)
         to[n++] =
             (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = c->persistent };
