@@ -44,6 +44,7 @@ static void go_to(const struct place *p)
         setenv("OPENQNN_SESSION", p->session, 1);
     else
         unsetenv("OPENQNN_SESSION");
+    setenv("OPENQNN_FLOAT32", "1", 1); /* a type of a row is that of its tensors */
     client_open(folder, p->library);
 }
 

@@ -4,7 +4,8 @@
  *
  *     bench_vtcm LIB_DIR JSONL_FILE [NETWORK]
  *
- * Cycles are estimates of the cost model for the device (docs/cost.md), times are measured on this host. */
+ * The SoC is SM8850 unless OPENQNN_SOC names another one: sizes in bytes need v81. Cycles are estimates of the cost
+ * model for the device (docs/cost.md), times are measured on this host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
         return 2;
     }
     setenv("OPENQNN_SESSION", "inproc", 1);
+    setenv("OPENQNN_SOC", "SM8850", 0);
     lines_open(argv[2], "w");
     client_open(argv[1], "libQnnHtp.so");
     printf("%-16s %2s %8s %10s %9s %9s %8s %10s %8s %8s %12s\n", "network, int8", "", "VTCM MiB", "prepare ms", "best ms",

@@ -56,7 +56,7 @@ HTP = """## HTP
 
 The same networks on libQnnHtp.so, in a session process, with all of the VTCM. **As given** is what libQnnCpu.so gives, bit for bit; so are **w8a8** and **w8a16**, the float networks quantized
 by our quantizer (weights per channel, inputs and outputs float), calibrated on the very inputs that they are scored on, of which there are between one and forty: read these rows as what the arithmetic
-loses, not as what a calibrated product would reach. **float16** is the graph option. Every row gives the same bits with little VTCM and another optimization level. **dB** is the signal to noise ratio of the outputs against
+loses, not as what a calibrated product would reach. **float16** is what float graphs compute in there, and **as given** has the graph option FLOAT32 ([htp-options.md](htp-options.md)). Every row gives the same bits with little VTCM and another optimization level. **dB** is the signal to noise ratio of the outputs against
 the reference engine's, and **weights alone** that of the float network with the quantized constants of w8a16: what 8-bit weights cost in any engine ([quantization.md](quantization.md)); the test `htp-networks` holds
 both (`tests/models/htp_bounds.tsv`). Cycles and the milliseconds of the three SoCs are estimates at full clock, without the call ([cost.md](cost.md)); VTCM is what the plan takes of the window, and
 spill-fill the buffer for what does not fit, with 8 MiB of VTCM, and with 256 KiB or the next power of two that every operator fits into. llm/stories260K is a Llama of 260,000 parameters, 64 tokens at once (`tests/models/llm_model.py`

@@ -59,6 +59,8 @@ enum status graph_configure(struct api_graph *g, const QnnGraph_Config_t **confi
         if (!together || (*c)->option != QNN_GRAPH_CONFIG_OPTION_CUSTOM)
             TRY(set_option(g, *c));
     enum status st = together ? set_customs(g, config) : ST_OK;
+    if (st == ST_OK && !together && backend_this->graph_config_check)
+        st = backend_this->graph_config_check(g->context->state, &g->cfg);
     if (st != ST_OK)
         graph_set_priority(g, priority);
     return st;

@@ -34,6 +34,7 @@ struct backend_device_cfg {
     bool given;                  /* the client named the hardware; else the backend's default */
     uint32_t soc_model, arch;
     uint32_t flags, app_uid;     /* in the backend's own bits */
+    uint32_t vtcm_mb, cores;     /* of the hardware as the client described it, 0: not said */
 };
 
 /* An op package that is registered with a backend handle. What nodes and implementations look like is the backend's
@@ -135,6 +136,9 @@ struct backend {
                                   struct backend_context_cfg *cfg); /* ST_NOT_SUPPORTED: ignored with a warning */
     enum status (*graph_config)(const void *custom, struct backend_graph_cfg *cfg);
     void (*graph_config_free)(struct backend_graph_cfg *cfg);
+    /* All options of one call are read: whether the context's device has them, and whether they go together. What is refused
+     * is taken back. NULL: they always do. */
+    enum status (*graph_config_check)(struct backend_context *c, struct backend_graph_cfg *cfg);
     /* All CUSTOM entries of one QnnGraph_setConfig on a graph that is loaded; all are taken or none. NULL: graph_config
      * takes them one by one. */
     enum status (*loaded_config)(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of libQnnHtp.so's contexts and graphs: every valid one is taken, what does not make sense is refused, and what
- * belongs into the description of a binary is found there. Float rules: float32 unless float16 is asked for. */
+ * belongs into the description of a binary is found there. Float graphs compute in float16 unless the switch of openqnn is
+ * set. What a device would refuse is in test_htp_limits.c. */
 #include "api_test.h"
 
 #include <math.h>
@@ -52,7 +53,8 @@ static void test_context_options(void **state)
                                           .shareResOptType = 2 }; /* PARALLEL_WEIGHT_LOADING, its mode first */
     OK(context_with(&mode, &h));
     mode.shareResOptType = 3;
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PARALLEL_WEIGHT_LOADING is 3; 0 to 2", context_with(&mode, &h));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PARALLEL_WEIGHT_LOADING is 3; allowed: modes 0 to "
+                                                   "2", context_with(&mode, &h));
 }
 
 static void test_async_depth(void **state)
@@ -135,6 +137,8 @@ static void test_graph_options(void **state)
     (void)state;
     Qnn_GraphHandle_t g;
     for (uint32_t o = 1; o <= QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION_COMPENSATION; o++) {
+        if (o == QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES)
+            continue; /* from v81 on */
         QnnHtpGraph_CustomConfig_t c;
         memset(&c, 0, sizeof c);
         c.option = (QnnHtpGraph_ConfigOption_t)o;
@@ -168,7 +172,7 @@ static void test_graph_options_refused(void **state)
         { optimization(QNN_HTP_GRAPH_OPTIMIZATION_TYPE_SCHEDULE_THRESHOLD, -1), "-1" },
         { optimization(77, 1), "77" },
         { { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION, .precision = (Qnn_Precision_t)2 }, "precision 2" },
-        { { .option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES, .numCores = 100 }, "100 cores" },
+        { { .option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES, .numCores = 100 }, "NUM_CORES is 100" },
         { { .option = QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG, .finalizeConfig = { NULL, { 0 } } }, "key" },
     };
     Qnn_GraphHandle_t g;
@@ -243,30 +247,52 @@ static void test_in_binary_info(void **state)
 
 /* ---- precision -------------------------------------------------------------------------------------------------------- */
 
+enum precision_switch { NO_SWITCH, BY_OPTION, BY_ENVIRONMENT };
+
+/* y = x * x, computed after a PRECISION option (0: none) and a switch of ours. */
+static void square_of(const float *x, float *y, uint32_t precision, enum precision_switch how)
+{
+    QnnHtpGraph_CustomConfig_t c[2];
+    Qnn_GraphHandle_t g;
+    unsigned n = 0;
+
+    memset(c, 0, sizeof c);
+    if (precision) {
+        c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
+        c[n++].precision = precision == 16 ? QNN_PRECISION_FLOAT16 : QNN_PRECISION_FLOAT32;
+    }
+    if (how == BY_OPTION) {
+        c[n].option = (QnnHtpGraph_ConfigOption_t)0x4F510001;
+        c[n++].foldReluActivationIntoConvOff = true; /* any flag */
+    }
+    if (how == BY_ENVIRONMENT)
+        setenv("OPENQNN_FLOAT32", "1", 1);
+    OK(graph_with(c, n, keep_name("square_%u_%u", precision, how), &g));
+    struct net net = square(g);
+    unsetenv("OPENQNN_FLOAT32");
+    OK(net_run(&net, x, y, AFFINE_N, AFFINE_N));
+}
+
+/* One rounding of the input, one of the product; 70000 has no float16. */
 static void test_precision(void **state)
 {
     (void)state;
-    Qnn_GraphHandle_t g;
-    const float x[AFFINE_N] = { 1.0003f, 3.14159265f, -2.7182818f, 100.123f, 1e-3f, 0.1f, 7.77f, 123.456f };
-    float full[AFFINE_N], half[AFFINE_N];
-    OK(q.graphCreate(env.context, "full", NULL, &g));
-    struct net n = square(g);
-    OK(net_run(&n, x, full, AFFINE_N, AFFINE_N));
-    QnnHtpGraph_CustomConfig_t c = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION, .precision = QNN_PRECISION_FLOAT16 };
-    OK(graph_with(&c, 1, "half", &g));
-    n = square(g);
-    OK(net_run(&n, x, half, AFFINE_N, AFFINE_N));
-    bool differs = false;
-    for (int i = 0; i < AFFINE_N; i++) {
-        float want = x[i] * x[i];
-        assert_true(full[i] == want);
-        assert_true(fabsf(half[i] - want) <= 2e-3f * fabsf(want) + 1e-6f);
-        _Float16 r =
-            (_Float16)((float)(_Float16)x[i] * (float)(_Float16)x[i]); /* one rounding of each input, one of the product */
-        assert_true(half[i] == (float)r);
-        differs |= half[i] != full[i];
+    static const uint32_t precisions[] = { 0, 16, 32 };
+    const float x[AFFINE_N] = { 1.0003f, 3.14159265f, -2.7182818f, 100.123f, 1e-3f, 0.1f, 300.0f, 70000.0f };
+    float half[AFFINE_N];
+    float full[AFFINE_N];
+
+    for (unsigned p = 0; p < COUNT(precisions); p++) {
+        square_of(x, half, precisions[p], NO_SWITCH);
+        for (int i = 0; i < AFFINE_N; i++)
+            assert_true(half[i] == (float)(_Float16)((float)(_Float16)x[i] * (float)(_Float16)x[i]));
+        assert_true(isinf(half[6]) && isinf(half[7]));
     }
-    assert_true(differs);
+    for (enum precision_switch how = BY_OPTION; how <= BY_ENVIRONMENT; how++) {
+        square_of(x, full, 0, how);
+        for (int i = 0; i < AFFINE_N; i++)
+            assert_true(full[i] == x[i] * x[i]);
+    }
 }
 
 static unsigned warnings;
@@ -276,16 +302,14 @@ static void count_warnings(const char *fmt, QnnLog_Level_t level, uint64_t times
     (void)timestamp;
     char text[1024];
     vsnprintf(text, sizeof text, fmt, args);
-    warnings += level == QNN_LOG_LEVEL_WARN && strstr(text, "FLOAT16 is not available on v68");
+    warnings += level == QNN_LOG_LEVEL_WARN && strstr(text, "would refuse it");
 }
 
-/* ONNX Runtime's UnaryOp_Tan_fp asks for float16 on SM8350, which has none, and expects float32 results. */
-static void test_float16_on_v68(void **state)
+/* SM8350 has no float16. Public suites run float graphs there all the same, and expect float32 results. */
+static void before_float16(const char *soc, bool strict)
 {
-    (void)state;
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
-    Qnn_ContextHandle_t context;
     Qnn_ContextHandle_t former = env.context;
     Qnn_GraphHandle_t g;
     const float x[AFFINE_N] = { 1.0003f, 3.14159265f, -2.7182818f, 100.123f, 1e-3f, 0.1f, 7.77f, 123.456f };
@@ -296,24 +320,68 @@ static void test_float16_on_v68(void **state)
     };
 
     warnings = 0;
-    setenv("OPENQNN_SOC", "SM8350", 1);
+    setenv("OPENQNN_SOC", soc, 1);
     OK(q.logCreate(count_warnings, QNN_LOG_LEVEL_WARN, &log));
     OK(q.backendCreate(log, NULL, &backend));
-    OK(q.contextCreate(backend, NULL, NULL, &context));
-    env.context = context;
+    OK(q.contextCreate(backend, NULL, NULL, &env.context));
     OK(graph_with(&half, 1, "half", &g));
-    struct net n = square(g);
-    OK(net_run(&n, x, y, AFFINE_N, AFFINE_N));
+    if (strict) {
+        struct net net;
 
-    for (int i = 0; i < AFFINE_N; i++)
-        assert_true(y[i] == x[i] * x[i]);
-    assert_int_equal(warnings, 1);
+        OK(net_affine(env.context, "strict", 2, 1, &net));
+        setenv("OPENQNN_STRICT", "1", 1);
+        FAILS_SAYING(QNN_COMMON_ERROR_NOT_SUPPORTED, "computes in float, which needs architecture v73",
+                     q.graphFinalize(net.graph, NULL, NULL));
+        unsetenv("OPENQNN_STRICT");
+    } else {
+        struct net n = square(g);
 
+        OK(net_run(&n, x, y, AFFINE_N, AFFINE_N));
+        for (int i = 0; i < AFFINE_N; i++)
+            assert_true(y[i] == x[i] * x[i]);
+        assert_int_equal(warnings, 1);
+    }
+
+    OK(q.contextFree(env.context, NULL));
     env.context = former;
-    OK(q.contextFree(context, NULL));
     OK(q.backendFree(backend));
     OK(q.logFree(log));
     unsetenv("OPENQNN_SOC");
+}
+
+static void test_before_float16(void **state)
+{
+    (void)state;
+    before_float16("SM8350", false);
+    before_float16("SM8350", true);
+}
+
+/* Quantized graphs with floats at their edges are at home on all architectures, and the edges keep float32's digits. */
+static void test_quantized_edges(void **state)
+{
+    (void)state;
+    Qnn_GraphHandle_t g;
+    const float x[AFFINE_N] = { 0.50001f, 1.00001f, 2.49999f, 2.50001f, 1000.49f, 2048.51f, 2049.51f, 4097.49f };
+    float y[AFFINE_N];
+
+    setenv("OPENQNN_STRICT", "1", 1);
+    OK(q.graphCreate(env.context, "edges", NULL, &g));
+    struct net n = { .graph = g,
+                     .x = TENSOR("x", APP_WRITE, FLOAT_32, AFFINE_N),
+                     .y = TENSOR("y", APP_READ, FLOAT_32, AFFINE_N) };
+    Qnn_Tensor_t t = tensor_quant(TENSOR("t", NATIVE, UFIXED_POINT_16, AFFINE_N), 1.0f, 0);
+    OK(q.tensorCreateGraphTensor(g, &n.x));
+    OK(q.tensorCreateGraphTensor(g, &n.y));
+    OK(q.tensorCreateGraphTensor(g, &t));
+    struct op quantize = { "q", "Quantize", NULL, 0, 1, 1, { QNN_PARAM_INIT }, { n.x }, { t } };
+    struct op dequantize = { "d", "Dequantize", NULL, 0, 1, 1, { QNN_PARAM_INIT }, { t }, { n.y } };
+    OK(op_add(g, &quantize));
+    OK(op_add(g, &dequantize));
+    OK(q.graphFinalize(g, NULL, NULL));
+    OK(net_run(&n, x, y, AFFINE_N, AFFINE_N));
+    for (int i = 0; i < AFFINE_N; i++)
+        assert_true(y[i] == rintf(x[i]));
+    unsetenv("OPENQNN_STRICT");
 }
 
 int main(void)
@@ -322,7 +390,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, env_setup, env_teardown)
         TEST(test_context_options),    TEST(test_async_depth),   TEST(test_prepare_only),
         TEST(test_context_properties), TEST(test_graph_options), TEST(test_graph_options_refused),
-        TEST(test_in_binary_info),     TEST(test_precision),     TEST(test_float16_on_v68),
+        TEST(test_in_binary_info),     TEST(test_precision),     TEST(test_before_float16),
+        TEST(test_quantized_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include <QNN/HTP/QnnHtpContext.h>
+#include <QNN/HTP/QnnHtpDevice.h>
+#include <QNN/HTP/QnnHtpPerfInfrastructure.h>
 #include <QNN/HTP/QnnHtpProfile.h>
 
 static Qnn_ProfileHandle_t profile;
@@ -108,6 +110,65 @@ static void test_estimates(void **state)
     assert_true(us * 1220 <= cycles + 1220 && cycles <= us * 1220 + 1220);
 }
 
+/* The estimated time of a large sum while a clock is voted for. */
+static uint64_t estimate_at(const struct net *n, QnnHtpPerfInfrastructure_VoltageCorner_t core,
+                            QnnHtpPerfInfrastructure_VoltageCorner_t bus)
+{
+    enum { LARGE = 1 << 20 };
+    static float x[LARGE], y[LARGE];
+    QnnDevice_Infrastructure_t infrastructure = NULL;
+    QnnHtpPerfInfrastructure_PowerConfig_t vote;
+    const QnnHtpPerfInfrastructure_PowerConfig_t *votes[] = { &vote, NULL };
+    Qnn_Tensor_t in = WITH(n->x, x), out = WITH(n->y, y);
+    uint32_t id;
+
+    memset(&vote, 0, sizeof vote);
+    vote.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3;
+    vote.dcvsV3Config.setCoreParams = vote.dcvsV3Config.setBusParams = 1;
+    vote.dcvsV3Config.coreVoltageCornerMin = vote.dcvsV3Config.coreVoltageCornerTarget =
+        vote.dcvsV3Config.coreVoltageCornerMax = core;
+    vote.dcvsV3Config.busVoltageCornerMin = vote.dcvsV3Config.busVoltageCornerTarget =
+        vote.dcvsV3Config.busVoltageCornerMax = bus;
+
+    OK(q.deviceGetInfrastructure(&infrastructure));
+    const QnnHtpDevice_PerfInfrastructure_t *perf = &((QnnHtpDevice_Infrastructure_t *)infrastructure)->perfInfra;
+    OK(perf->createPowerConfigId(0, 0, &id));
+    OK(perf->setPowerConfig(id, votes));
+    OK(q.graphExecute(n->graph, &in, 1, &out, 1, profile, NULL));
+    OK(perf->destroyPowerConfigId(id));
+    const struct event *e = profile_find(profile, 30005);
+    assert_non_null(e);
+    return e->data.value;
+}
+
+/* Slower clocks make the estimate longer, and "disabled" is not the fastest. A slow bus counts where transfers take longer
+ * than computing. */
+static void test_estimate_follows_votes(void **state)
+{
+    (void)state;
+    static const QnnHtpPerfInfrastructure_VoltageCorner_t falling[] = {
+        DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, DCVS_VOLTAGE_VCORNER_TURBO, DCVS_VOLTAGE_VCORNER_NOM_PLUS,
+        DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_SVS_PLUS, DCVS_VOLTAGE_VCORNER_SVS, DCVS_VOLTAGE_VCORNER_SVS2,
+        DCVS_VOLTAGE_VCORNER_MIN_VOLTAGE_CORNER,
+    };
+    const QnnHtpPerfInfrastructure_VoltageCorner_t max = falling[0];
+    const QnnHtpPerfInfrastructure_VoltageCorner_t min = falling[sizeof falling / sizeof falling[0] - 1];
+    struct net n;
+    uint64_t before = 0;
+
+    OK(net_chain(env.context, "net", 1, 1 << 20, &n));
+    OK(q.graphFinalize(n.graph, NULL, NULL));
+    for (unsigned i = 0; i < sizeof falling / sizeof falling[0]; i++) {
+        uint64_t us = estimate_at(&n, falling[i], max);
+
+        assert_true(us > before);
+        before = us;
+    }
+    assert_true(estimate_at(&n, DCVS_VOLTAGE_CORNER_DISABLE, max) >= before);
+    assert_true(estimate_at(&n, max, min) > estimate_at(&n, max, max));
+    assert_int_equal(estimate_at(&n, max, DCVS_VOLTAGE_CORNER_DISABLE), estimate_at(&n, max, min));
+}
+
 /* Clients look for the cycles among the events that a profile lists, and for operators right below them; the level that they
  * read is the first one. */
 static void test_nesting(void **state)
@@ -190,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stages, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_estimates, setup, env_teardown),
+        cmocka_unit_test_setup_teardown(test_estimate_follows_votes, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_nesting, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_memory_profiling, setup, env_teardown),
         cmocka_unit_test_setup_teardown(test_optrace, setup, env_teardown),

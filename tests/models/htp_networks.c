@@ -4,11 +4,12 @@
  *
  *     htp_networks [--tsv] [--spoil] LIB_DIR MODELS BOUNDS
  *
- * A network runs as it is; a float one also in float16 (the graph option), and quantized here to 8-bit weights with 8- and
- * 16-bit activations, and with float ones: what the weights alone cost, in whatever engine. Accuracy is the signal to noise
- * ratio of the outputs, in decibel, against the reference outputs of refs/; quantized networks are calibrated on the same
- * inputs, which are few. A line of BOUNDS: model, form, least decibel. With --spoil a bit of every result is turned, which
- * has to be noticed. --tsv adds what is estimated for the SoC (OPENQNN_SOC) and the time on this computer. */
+ * A network runs as it is, a float one in float32 (the graph option) and in float16, and quantized here to 8-bit
+ * weights with 8- and 16-bit activations, and with float ones: what the weights alone cost, in whatever engine.
+ * Accuracy is the signal to noise ratio of the outputs, in decibel, against the reference outputs of refs/;
+ * quantized networks are calibrated on the same inputs, which are few. A line of BOUNDS: model, form, least
+ * decibel. With --spoil a bit of every result is turned, which has to be noticed. --tsv adds what is estimated
+ * for the SoC (OPENQNN_SOC) and the time on this computer. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -149,16 +150,23 @@ static bool feed(struct model_run *m, const char *name, struct outcome *o)
     return ok;
 }
 
+enum { MIB = 1 << 20 };
+
 static bool compose_htp(struct model_run *m, enum form form, uint32_t vtcm, unsigned level)
 {
     QnnHtpGraph_CustomConfig_t custom[3] = { QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT, QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT,
                                              QNN_HTP_GRAPH_CUSTOM_CONFIG_INIT };
     QnnGraph_Config_t config[3];
     const QnnGraph_Config_t *list[4] = {&config[0], &config[1], &config[2], NULL};
-    custom[0].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
-    custom[0].precision = form == FLOAT16 ? QNN_PRECISION_FLOAT16 : QNN_PRECISION_FLOAT32;
-    custom[1].option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES;
-    custom[1].vtcmSizeInBytes = vtcm;
+    custom[0].option = (QnnHtpGraph_ConfigOption_t)0x4F510001; /* FLOAT32, docs/htp-options.md */
+    custom[0].foldReluActivationIntoConvOff = form != FLOAT16; /* any flag */
+    if (vtcm % MIB) {
+        custom[1].option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES;
+        custom[1].vtcmSizeInBytes = vtcm;
+    } else {
+        custom[1].option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB;
+        custom[1].vtcmSizeInMB = vtcm / MIB;
+    }
     custom[2].option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION;
     custom[2].optimizationOption.type = QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG;
     custom[2].optimizationOption.floatValue = (float)level;
@@ -325,7 +333,8 @@ static bool compose_small(struct model_run *m, enum form form, uint32_t *vtcm)
     for (*vtcm = SMALL_VTCM;; *vtcm *= 2) {
         if (compose_htp(m, form, *vtcm, 1))
             return true;
-        if (!strstr(m->error, "bytes of TCM") || *vtcm >= ENOUGH_VTCM)
+        bool in_bytes = strstr(m->error, "needs architecture v81"); /* before, sizes are whole MiB */
+        if ((!in_bytes && !strstr(m->error, "bytes of TCM")) || *vtcm >= ENOUGH_VTCM)
             return false;
         compose_drop(m->on);
     }

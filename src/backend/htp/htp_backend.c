@@ -15,6 +15,7 @@ static const struct backend backend_htp = {
     .context_property = htp_context_property,
     .graph_config = htp_graph_config,
     .graph_config_free = htp_graph_config_free,
+    .graph_config_check = htp_graph_config_check,
     .loaded_config = htp_loaded_config,
     .soc_model = htp_soc_model,
     .device_config = htp_device_config,

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "backend/backend.h"
+#include "backend/htp/htp_options.h"
 #include "base/vec.h"
 #include "rpc/rpc.h"
 
@@ -26,6 +27,8 @@ enum {
     HTP_DEFAULT_SOC = 43,    /* SM8550 */
     HTP_DEFAULT_VTCM_MB = 4,
     HTP_DEFAULT_HVX = 4,
+    HTP_VTCM_STEP = 65536,   /* of sizes in bytes */
+    HTP_OPTION_FLOAT32 = 0x4F510001, /* a graph option of openqnn alone */
     HTP_MAX_SESSIONS = 8,
     HTP_MAX_ASYNC = 300,
     HTP_MAX_POLLING_US = 10000, /* 10 ms; clients mostly ask for 9999 */
@@ -38,8 +41,11 @@ bool htp_arch_known(uint32_t arch);
 const struct rpc_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
 enum status htp_soc_model(uint32_t model);
 
-uint32_t htp_soc_arch(void);                              /* of the device that was created last, or of the default SoC */
-void htp_soc_use(uint32_t arch);
+
+/* Votes name no device: they are for the one that was created last, or for the default SoC. */
+const struct rpc_soc *htp_soc_used(void);
+uint32_t htp_soc_arch(void);
+void htp_soc_use(const struct rpc_soc *soc, uint32_t arch);
 
 /* ---- devices (htp_device_config.c) ------------------------------------------------------------------------------------ */
 
@@ -57,7 +63,7 @@ void *htp_infrastructure(void); /* htp_perf_config.c */
 struct htp_context_cfg {
     uint8_t weight_sharing, memory_profiling, share_resources, io_estimation, prepare_only, init_acceleration,
         skip_section_check, extended_udma, lora_sharing, lora_preload, reference_sharing, graph_splitting, grouped,
-        concurrent_group;
+        concurrent_group, reserved;
     uint32_t share_type, deserialization_extra_kb, parallel_loading;
     int32_t patch_fd;
     uint64_t file_budget_mb, reused_io_limit_mb, max_spill_fill;
@@ -65,23 +71,32 @@ struct htp_context_cfg {
 };
 struct htp_context_cfg *htp_context_settings(struct backend_context_cfg *cfg);
 enum status htp_context_config(const void *custom, struct backend_context_cfg *cfg);
+enum status htp_context_check(const struct backend_context *c);
 enum status htp_context_property(struct backend_context *c, void *custom);
 
 /* Everything a client can say about a graph (htp_graph_config.c). */
 struct htp_graph_cfg {
     uint8_t fold_relu_off, short_depth_off, weights_packing, assume_same_quant, share_io, activation_fusion,
-        high_precision_sigmoid, monolithic_lstm, precision_compensation, fp16;
+        high_precision_sigmoid, monolithic_lstm, precision_compensation, float32, fp16 /* set when it is prepared */;
     uint8_t dlbc, dlbc_weights, sparse_weights, slc, vtcm_retention, cached_weights;
+    uint32_t given; /* bit per row of htp_graph_options: switched on */
     uint32_t opt_level, vtcm_mb, vtcm_bytes, cores, concurrency, finalize_p;
     uint32_t vtcm_part[3]; /* size, offset, total */
     uint64_t hvx_threads;
     float schedule_threshold, finalize_retries, hmx_hz, core_hz;
-    bool vtcm_max, finalize_p_given;
+    bool vtcm_max, vtcm_mb_given, vtcm_bytes_given, finalize_p_given;
 };
 struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg);
 enum status htp_graph_config(const void *custom, struct backend_graph_cfg *cfg);
 void htp_graph_config_free(struct backend_graph_cfg *cfg);
 enum status htp_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n);
+
+enum status htp_graph_config_check(struct backend_context *c, struct backend_graph_cfg *cfg);
+enum status htp_graph_check(const struct backend_context *c, const struct htp_graph_cfg *s); /* htp_graph_check.c */
+uint32_t htp_threads(const struct backend_context *c, const struct htp_graph_cfg *s);        /* at most the device's */
+enum status htp_check_weights16(const struct ir_graph *g); /* htp_weights16.c: rules of A16W16 */
+/* One more graph of the context is prepared; those of a name count once. */
+enum status htp_count_graph(struct backend_context *c, const char *graph, const struct htp_graph_cfg *s);
 
 enum status htp_mem_custom(const void *info, struct backend_mem_spec *ret); /* htp_mem_config.c */
 struct binary_target htp_binary_target(uint32_t soc_model, uint32_t arch);   /* htp_context_config.c */
@@ -117,6 +132,7 @@ enum status htp_vote_memory(uint32_t device, uint32_t core, uint32_t grow_bytes)
 void htp_votes_lost(void);                                          /* a session died: votes are gone, ids stay */
 struct rpc_wait htp_votes_wait(uint64_t last_run_ns);               /* how to wait for a run that took so long last time */
 uint32_t htp_votes_core(void); /* the highest corner that is voted for the core's clock; 0: none */
+uint32_t htp_votes_bus(void);  /* and for the bus */
 void htp_votes_events(struct prof *prof, int32_t parent);
 
 /* ---- libraries (htp_libraries.c) -------------------------------------------------------------------------------------- */
@@ -227,10 +243,17 @@ struct htp_constants {
     uint32_t users; /* 0: others may have the room */
 };
 
+/* A graph that was prepared, for the limits of its options. */
+struct htp_prepared {
+    uint64_t name; /* its hash */
+    bool compressed, both;
+};
+
 struct backend_context {
     struct backend_context_cfg cfg;
     struct htp_context_cfg own;
-    uint32_t soc_model, arch, vtcm_mb, hvx, sessions;
+    uint32_t soc_model, arch, vtcm_mb, hvx, cores, sessions;
+    VEC(struct htp_prepared) prepared;
     pthread_mutex_t lock;          /* placing, binaries */
     struct htp_session *_Atomic session; /* NULL: nothing was loaded yet; set once, under the lock */
     struct htp_binary *binaries;
@@ -264,6 +287,8 @@ struct backend_graph {
     uint64_t last_ns;       /* of the last run in the session, for adaptive polling */
     uint64_t copied;        /* bytes staged by the last run */
     const struct htp_priority *priority_told; /* in the log; NULL: none yet */
+    uint32_t hvx_threads;   /* of this loaded graph; the client may change them before the first run */
+    _Atomic bool has_run;
     bool prepare_only;      /* nothing is loaded */
 };
 

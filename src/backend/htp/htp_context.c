@@ -14,8 +14,8 @@ enum status htp_check_target(const struct backend_context_cfg *cfg, const struct
     RETURN_IF(!htp_arch_known(t->arch), ST_BINARY_CONFIG,
               "the context binary was made for HTP architecture v%u, which is not known here", t->arch);
     RETURN_IF(d->given && t->arch > d->arch, ST_BINARY_CONFIG,
-              "the context binary was made for HTP architecture v%u; the device is v%u: prepare the model for v%u, or "
-              "create the device for a newer SoC",
+              "the context binary was made for HTP architecture v%u; the device is v%u: prepare the model "
+              "for v%u, or create the device for a newer SoC",
               t->arch, d->arch, d->arch);
     return ST_OK;
 }
@@ -32,7 +32,8 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
     c->own = *htp_context_settings(&c->cfg);
     c->soc_model = cfg->device.soc_model;
     c->arch = cfg->device.arch;
-    c->vtcm_mb = s->vtcm_mb;
+    c->vtcm_mb = cfg->device.vtcm_mb ? cfg->device.vtcm_mb : s->vtcm_mb;
+    c->cores = cfg->device.cores ? cfg->device.cores : s->cores;
     c->hvx = s->hvx;
     c->sessions = s->sessions;
     pthread_mutex_init(&c->lock, NULL);
@@ -41,7 +42,9 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
         uint64_t heap = htp_sessions_heap(&contexts);
         c->heap_before = contexts ? UINT64_MAX : heap;
     }
-    enum status st = htp_group_join(c);
+    enum status st = htp_context_check(c);
+    if (st == ST_OK)
+        st = htp_group_join(c);
     if (st != ST_OK) {
         htp_close(c);
         return st;
@@ -70,6 +73,7 @@ void htp_close(struct backend_context *c)
     htp_group_leave(c);
     htp_session_put(c->session);
     vec_finish(&c->constants);
+    vec_finish(&c->prepared);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }
@@ -141,18 +145,58 @@ bool htp_constants_apart(const struct backend_context *c)
     return !c->own.weight_sharing;
 }
 
-/* Architectures before v69 have no float16 arithmetic. Public suites ask for it there and expect float32 results. */
-static bool takes_float16(const struct backend_context *c, const struct ir_graph *graph)
+/* Conversions stand at the edge of a quantized graph, also on a device without float arithmetic. */
+static bool is_conversion(enum op_id op)
 {
-    enum { FIRST_FLOAT16_ARCH = 69 };
-    if (c->arch >= FIRST_FLOAT16_ARCH)
-        return true;
+    return op == OP_Quantize || op == OP_Dequantize || op == OP_Convert || op == OP_Cast;
+}
 
-    backend_log(BACKEND_WARN,
-                "graph \"%s\": precision FLOAT16 is not available on v%u, only from v%u on; the graph is computed in "
-                "float32",
-                graph->name, c->arch, FIRST_FLOAT16_ARCH);
+static bool is_float(const struct ir_graph *graph, uint32_t tensor)
+{
+    if (tensor == IR_NONE || graph->tensors.at[tensor].role == IR_ABSENT)
+        return false;
+    enum dtype type = graph->tensors.at[tensor].desc.type;
+    return type == DT_F32 || type == DT_F16;
+}
+
+static bool has_float_node(const struct ir_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.n; i++) {
+        const struct ir_node *node = &graph->nodes.at[i];
+
+        for (uint32_t k = 0; k < node->n_out && !is_conversion(node->op->id); k++)
+            if (is_float(graph, node->out[k]))
+                return true;
+    }
+    for (size_t i = 0; i < graph->children.n; i++)
+        if (has_float_node(graph->children.at[i]))
+            return true;
     return false;
+}
+
+/* Float graphs compute in float16. Architectures before v73 have none; public suites run float graphs there all the same,
+ * and expect float32 results. */
+static enum status choose_precision(const struct backend_context *c, const struct ir_graph *graph,
+                                    struct htp_graph_cfg *settings)
+{
+    enum { FIRST_FLOAT16_ARCH = 73 };
+
+    settings->fp16 = !settings->float32 && !htp_float32_wanted();
+    if (!settings->fp16 || c->arch >= FIRST_FLOAT16_ARCH)
+        return ST_OK;
+
+    settings->fp16 = false;
+    if (!has_float_node(graph))
+        return ST_OK;
+    RETURN_IF(htp_strict(), ST_NOT_SUPPORTED,
+              "graph \"%s\" computes in float, which needs architecture v%d; the device has v%u: prepare it "
+              "for a newer SoC, quantize it, or unset OPENQNN_STRICT",
+              graph->name, FIRST_FLOAT16_ARCH, c->arch);
+    backend_log(BACKEND_WARN,
+                "graph \"%s\" computes in float, which needs architecture v%d; a device of v%u would refuse "
+                "it, here it is computed in float32",
+                graph->name, FIRST_FLOAT16_ARCH, c->arch);
+    return ST_OK;
 }
 
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
@@ -163,11 +207,13 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
                                   .cfg = htp_graph_settings(cfg),
                                   .priority = cfg->priority,
                                   .cancel = cancel };
-    a.cfg.fp16 = a.cfg.fp16 && takes_float16(c, g);
+    TRY(choose_precision(c, g, &a.cfg));
+    TRY(htp_check_weights16(g));
     a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
     uint64_t most = (uint64_t)a.vtcm_mb << 20;
     a.vtcm_bytes = a.cfg.vtcm_bytes && a.cfg.vtcm_bytes < most ? a.cfg.vtcm_bytes : most;
-    a.hvx_threads = !a.cfg.hvx_threads || a.cfg.hvx_threads > c->hvx ? c->hvx : (uint32_t)a.cfg.hvx_threads;
+    a.hvx_threads = htp_threads(c, &a.cfg);
+    TRY(htp_count_graph(c, g->name, &a.cfg));
     TRY(htp_find_prepare(&p));
     enum status st = p->prepare(&a, g, ret);
     if (st == ST_OK || p == &openqnn_htp_prepare) /* the built-in one has explained it here */

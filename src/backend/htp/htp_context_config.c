@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client's HTP context options and properties mean: one table row per option. Options that change nothing here yet
- * are kept and said so in the log; no valid option fails. */
+/* What a client's HTP context options and properties mean: one table row per option (htp_options.h). */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -18,49 +17,120 @@ static_assert(HTP_BACKEND_ID == QNN_BACKEND_ID_HTP, "the number of the API");
 /* Options of newer headers than include/QNN. */
 enum { GRAPH_SPLITTING_CONFIGS = 22, LORA_PRELOAD_BUFFER_GROUPS = 23, PARALLEL_WEIGHT_LOADING = 25 };
 
-enum kind { FLAG, U32, U64, FD, GROUP, LIST };
+/* ---- options with rules of their own ---------------------------------------------------------------------------------- */
 
-static const struct option {
-    uint32_t option;
-    const char *name;
-    enum kind kind;
-    size_t at;           /* in struct htp_context_cfg */
-    uint64_t max;        /* of numbers, 0: no limit */
-    bool without_effect; /* kept, and nothing else */
-} options[] = {
+static enum status take_group(const struct htp_option *option, const void *custom, void *settings)
+{
+    struct htp_context_cfg *s = settings;
+    const QnnHtpContext_GroupRegistration_t *g = &((const QnnHtpContext_CustomConfig_t *)custom)->groupRegistration;
+
+    *((uint8_t *)s + option->at) = 1;
+    if (option->number == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS)
+        s->first_of_group = g->firstGroupHandle;
+    else
+        s->first_of_concurrent_group = g->firstGroupHandle;
+    if (!g->firstGroupHandle)
+        s->max_spill_fill = g->maxSpillFillBuffer;
+    if (option->outcome == HTP_NO_EFFECT)
+        htp_option_warn(&htp_context_options, option);
+    return ST_OK;
+}
+
+/* The client's list is only good for this call: it is noted that there was one. */
+static enum status take_list(const struct htp_option *option, const void *custom, void *settings)
+{
+    (void)custom;
+    *((uint8_t *)settings + option->at) = 1;
+    htp_option_warn(&htp_context_options, option);
+    return ST_OK;
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
 #define AT(field) offsetof(struct htp_context_cfg, field)
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED, "WEIGHT_SHARING_ENABLED", FLAG, AT(weight_sharing), 0, false },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS, "REGISTER_MULTI_CONTEXTS", GROUP, AT(grouped), 0, false },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_FILE_READ_MEMORY_BUDGET, "FILE_READ_MEMORY_BUDGET", U64, AT(file_budget_mb), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_DSP_MEMORY_PROFILING_ENABLED, "DSP_MEMORY_PROFILING_ENABLED", FLAG, AT(memory_profiling),
-      0, false },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES, "SHARE_RESOURCES", FLAG, AT(share_resources), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_IO_MEM_ESTIMATION, "IO_MEM_ESTIMATION", FLAG, AT(io_estimation), 0, false },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_PREPARE_ONLY, "PREPARE_ONLY", FLAG, AT(prepare_only), 0, false },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_INIT_ACCELERATION, "INIT_ACCELERATION", FLAG, AT(init_acceleration), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_SKIP_VALIDATION_ON_BINARY_SECTION, "SKIP_VALIDATION_ON_BINARY_SECTION", FLAG,
-      AT(skip_section_check), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES_OPTIMIZATION_TYPE, "SHARE_RESOURCES_OPTIMIZATION_TYPE", U32,
-      AT(share_type), 2, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_USE_EXTENDED_UDMA, "USE_EXTENDED_UDMA", FLAG, AT(extended_udma), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_CONCURRENT_RESOURCE_SHARING, "REGISTER_CONCURRENT_RESOURCE_SHARING", GROUP,
-      AT(concurrent_group), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_ENABLED, "LORA_WEIGHT_SHARING_ENABLED", FLAG, AT(lora_sharing), 0,
-      true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", FLAG,
-      AT(lora_preload), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_REUSED_IO_LIMIT, "REUSED_IO_LIMIT", U64, AT(reused_io_limit_mb), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_REFERENCE_WEIGHT_SHARING_ENABLED, "REFERENCE_WEIGHT_SHARING_ENABLED", FLAG,
-      AT(reference_sharing), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_EXTRA_SIZE, "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", U32,
-      AT(deserialization_extra_kb), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_GRAPH_SPLITTING_ENABLED, "GRAPH_SPLITTING_ENABLED", FLAG, AT(graph_splitting), 0, true },
-    { QNN_HTP_CONTEXT_CONFIG_OPTION_CONCURRENT_DESERIALIZATION_PATCH, "CONCURRENT_DESERIALIZATION_PATCH", FD, AT(patch_fd),
-      0, true },
-    { GRAPH_SPLITTING_CONFIGS, "GRAPH_SPLITTING_CONFIGS", FLAG, AT(graph_splitting), 0, true },
-    { LORA_PRELOAD_BUFFER_GROUPS, "LORA_PRELOAD_BUFFER_GROUPS", LIST, AT(lora_preload), 0, true },
-    { PARALLEL_WEIGHT_LOADING, "PARALLEL_WEIGHT_LOADING", U32, AT(parallel_loading), 2, true },
-#undef AT
+#define OPTION(id, ...) { .number = QNN_HTP_CONTEXT_CONFIG_OPTION_##id, .name = #id, __VA_ARGS__ }
+#define NEWER(id, ...) { .number = id, .name = #id, __VA_ARGS__ }
+#define FLAG(field) .allowed = "true, false", .value = HTP_VALUE_FLAG, .at = AT(field)
+static const struct htp_option option_rows[] = {
+    OPTION(WEIGHT_SHARING_ENABLED, FLAG(weight_sharing), .arch = 73,
+        .test = "test_shared_weights.c: test_prompts_and_steps, test_htp_limits.c: test_weight_sharing_limits",
+        .effect = "constants that graphs of the context have in common are stored once in its binary, and "
+                  "are in memory once when it is loaded; at most 64 graphs, not with ENABLE_DLBC_WEIGHTS. "
+                  "Without it only graphs whose constants are all equal share them"),
+    OPTION(REGISTER_MULTI_CONTEXTS, .take = take_group, .at = AT(grouped), .test = "test_htp_group.c: test_counted_once",
+        .allowed = "the first context's handle (0 for the first), and bytes (0: what its largest graph spills)",
+        .effect = "contexts of the group use one spill-fill buffer"),
+    OPTION(FILE_READ_MEMORY_BUDGET, .allowed = "megabytes, 0: off", .value = HTP_VALUE_U64, .at = AT(file_budget_mb),
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "a binary is copied once, as a whole, into memory that the session maps"),
+    OPTION(DSP_MEMORY_PROFILING_ENABLED, FLAG(memory_profiling), .test = "test_htp_profile.c: test_memory_profiling",
+        .effect = "profiles tell bytes in use before the first context and after the last (30002, 30003)"),
+    OPTION(SHARE_RESOURCES, FLAG(share_resources), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                     "test_told_once",
+        .effect = "contexts of a list keep spill-fill buffers of their own; REGISTER_MULTI_CONTEXTS shares them"),
+    OPTION(IO_MEM_ESTIMATION, FLAG(io_estimation), .test = "test_htp_session.c: test_io_estimation",
+        .effect = "a context goes to a session that has room for its inputs and outputs, too"),
+    OPTION(PREPARE_ONLY, FLAG(prepare_only), .test = "test_htp_options.c: test_prepare_only",
+        .effect = "no session is started, and executing is refused"),
+    OPTION(INIT_ACCELERATION, FLAG(init_acceleration), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                         "test_told_once",
+        .effect = "loading maps a file and binds kernels, always with all that this computer has"),
+    OPTION(SKIP_VALIDATION_ON_BINARY_SECTION, FLAG(skip_section_check), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "checksums of sections are always compared: nothing from outside is trusted"),
+    OPTION(SHARE_RESOURCES_OPTIMIZATION_TYPE, .allowed = "0 (SEQUENTIAL_WITH_VA), 1 "
+                                                         "(SEQUENTIAL_WITHOUT_VA), 2 (CONCURRENT)",
+        .value = HTP_VALUE_U32, .at = AT(share_type), .max = 2, .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_options.c: test_context_options", .effect = "see SHARE_RESOURCES"),
+    OPTION(USE_EXTENDED_UDMA, FLAG(extended_udma), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                     "test_told_once",
+        .effect = "transfers are copies of this computer, whose addresses have 64 bits"),
+    OPTION(REGISTER_CONCURRENT_RESOURCE_SHARING, .allowed = "as REGISTER_MULTI_CONTEXTS", .take = take_group,
+        .at = AT(concurrent_group), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "each context keeps its own spill-fill and VTCM backup memory"),
+    OPTION(LORA_WEIGHT_SHARING_ENABLED, FLAG(lora_sharing), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "a graph with other values of its updateable tensors is another program with constants of its own"),
+    OPTION(RESERVED_14, .allowed = "anything", .value = HTP_VALUE_FLAG, .at = AT(reserved), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "the public headers do not say what it does"),
+    OPTION(RESERVED_15, .allowed = "anything", .value = HTP_VALUE_FLAG, .at = AT(reserved), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "the public headers do not say what it does"),
+    OPTION(LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, FLAG(lora_preload), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "see LORA_WEIGHT_SHARING_ENABLED"),
+    OPTION(REUSED_IO_LIMIT, .allowed = "megabytes", .value = HTP_VALUE_U64, .at = AT(reused_io_limit_mb),
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "a buffer that several registrations name is charged to the session once, however large it is"),
+    OPTION(REFERENCE_WEIGHT_SHARING_ENABLED, FLAG(reference_sharing), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "weights of other contexts are not referred to"),
+    OPTION(CONCURRENT_DESERIALIZATION_EXTRA_SIZE, .allowed = "kilobytes", .value = HTP_VALUE_U32,
+        .at = AT(deserialization_extra_kb), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "binaries are mapped, not deserialized, so loading needs no extra memory"),
+    OPTION(GRAPH_SPLITTING_ENABLED, FLAG(graph_splitting), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "a graph stays one program in one session"),
+    OPTION(CONCURRENT_DESERIALIZATION_PATCH, .allowed = "a file descriptor", .value = HTP_VALUE_U32, .at = AT(patch_fd),
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "binaries of all versions are mapped in the same way; no patch is needed"),
+    NEWER(GRAPH_SPLITTING_CONFIGS, FLAG(graph_splitting), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "a graph stays one program in one session"),
+    NEWER(LORA_PRELOAD_BUFFER_GROUPS, .allowed = "a list", .take = take_list, .at = AT(lora_preload),
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_options.c: test_context_options",
+        .effect = "see LORA_WEIGHT_SHARING_ENABLED"),
+    NEWER(PARALLEL_WEIGHT_LOADING, .allowed = "modes 0 to 2", .value = HTP_VALUE_U32, .at = AT(parallel_loading), .max = 2,
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_options.c: test_context_options",
+        .effect = "weights are mapped, not read"),
+};
+/* clang-format on */
+
+enum { ROWS = sizeof option_rows / sizeof option_rows[0] };
+static _Atomic bool option_warned[ROWS];
+const struct htp_option_table htp_context_options = {
+    .kind = "context",
+    .prefix = "QNN_HTP_CONTEXT_CONFIG_OPTION_",
+    .rows = option_rows,
+    .n = ROWS,
+    .value_at = offsetof(QnnHtpContext_CustomConfig_t, weightSharingEnabled),
+    .warned = option_warned,
 };
 
 struct htp_context_cfg *htp_context_settings(struct backend_context_cfg *cfg)
@@ -68,66 +138,24 @@ struct htp_context_cfg *htp_context_settings(struct backend_context_cfg *cfg)
     return (struct htp_context_cfg *)(void *)cfg->own;
 }
 
-/* All members of the union start at the same byte. */
-static const char *value_of(const QnnHtpContext_CustomConfig_t *c)
-{
-    return (const char *)&c->weightSharingEnabled;
-}
-
-static enum status take_number(const struct option *o, const char *from, struct htp_context_cfg *s)
-{
-    uint64_t wide = 0;
-    uint32_t narrow = 0;
-    size_t bytes = o->kind == U64 ? sizeof wide : sizeof narrow;
-    memcpy(o->kind == U64 ? (void *)&wide : (void *)&narrow, from, bytes);
-    uint64_t value = o->kind == U64 ? wide : narrow;
-    RETURN_IF(o->max && value > o->max, ST_INVALID_CONFIG, "HTP context config: %s is %llu; 0 to %llu are allowed", o->name,
-              (unsigned long long)value, (unsigned long long)o->max);
-    memcpy((char *)s + o->at, from, bytes);
-    return ST_OK;
-}
-
-static void take_group(const struct option *o, const QnnHtpContext_GroupRegistration_t *g, struct htp_context_cfg *s)
-{
-    *((uint8_t *)s + o->at) = 1;
-    *(o->option == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS ? &s->first_of_group
-                                                                         : &s->first_of_concurrent_group) =
-        g->firstGroupHandle;
-    if (!g->firstGroupHandle)
-        s->max_spill_fill = g->maxSpillFillBuffer;
-}
-
-static enum status take(const struct option *o, const QnnHtpContext_CustomConfig_t *c, struct htp_context_cfg *s)
-{
-    if (o->without_effect)
-        backend_log(BACKEND_INFO, "HTP context config: %s is kept, but changes nothing here", o->name);
-    switch (o->kind) {
-    case FLAG:
-        *((uint8_t *)s + o->at) = *(const uint8_t *)value_of(c) != 0;
-        return ST_OK;
-    case GROUP:
-        take_group(o, &c->groupRegistration, s);
-        return ST_OK;
-    case LIST: /* the client's, and only good for this call: it is noted that there was one */
-        *((uint8_t *)s + o->at) = 1;
-        return ST_OK;
-    case FD:
-    case U32:
-    case U64:
-        return take_number(o, value_of(c), s);
-    }
-    return ST_OK;
-}
-
 enum status htp_context_config(const void *custom, struct backend_context_cfg *cfg)
 {
     const QnnHtpContext_CustomConfig_t *c = custom;
+
     RETURN_IF(!c, ST_INVALID_CONFIG, "HTP context config: customConfig is NULL; a QnnHtpContext_CustomConfig_t is expected");
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (options[i].option == (uint32_t)c->option)
-            return take(&options[i], c, htp_context_settings(cfg));
-    return status_fail(ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 13, 16 to 23 and 25 are known",
-                       (unsigned)c->option);
+    const struct htp_option *option = htp_option_find(&htp_context_options, (uint32_t)c->option);
+    RETURN_IF(!option, ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 23 and 25 are known",
+              (unsigned)c->option);
+    return htp_option_take(&htp_context_options, option, custom, htp_context_settings(cfg));
+}
+
+/* Against the device, once all options of a new context are read. */
+enum status htp_context_check(const struct backend_context *c)
+{
+    const struct htp_option *sharing =
+        htp_option_find(&htp_context_options, QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED);
+
+    return c->own.weight_sharing ? htp_option_check_arch(&htp_context_options, sharing, c->arch) : ST_OK;
 }
 
 enum status htp_context_property(struct backend_context *c, void *custom)

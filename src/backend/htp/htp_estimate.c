@@ -27,20 +27,54 @@ static const struct estimate_row {
 };
 enum { CYCLE_ROWS = 3, ROWS = sizeof rows / sizeof rows[0] };
 
-/* Share of the clock at a corner of the performance infrastructure, a choice of the simulation; a vote for none, and the
- * finer EXP ones, leave the full clock. */
+/* Share of a clock at a corner of the performance infrastructure, a choice of the simulation. The finer EXP corners are
+ * above 0xff. A corner that is not listed counts as the next lower one; without a vote a clock is full. */
 static const struct {
     uint32_t corner, percent;
-} corners[] = { { 0x20, 30 }, { 0x30, 40 }, { 0x40, 55 }, { 0x50, 65 }, { 0x60, 75 }, { 0x70, 85 }, { 0x80, 92 } };
+} corners[] = {
+    { 0x10, 30 /* DISABLE: no better than the least */ },
+    { 0x20, 30 },
+    { 0x30, 40 },
+    { 0x40, 55 },
+    { 0x50, 65 },
+    { 0x60, 75 },
+    { 0x70, 85 },
+    { 0x80, 92 },
+    { 0x90, PERCENT },
+    { 0x100, 30 },
+    { 0x140, 40 },
+    { 0x180, 55 },
+    { 0x1c0, 65 },
+    { 0x200, 75 },
+    { 0x240, 85 },
+    { 0x280, 92 },
+    { 0x290, PERCENT },
+};
 
-static uint32_t clock_mhz(const struct backend_context *c)
+static uint32_t percent_at(uint32_t voted)
+{
+    uint32_t percent = PERCENT;
+
+    for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++)
+        if (corners[i].corner <= voted)
+            percent = corners[i].percent;
+    return percent;
+}
+
+/* What the clocks that are voted for come to. */
+struct rates {
+    uint32_t mhz, dram_mb_s;
+};
+
+static struct rates voted_rates(const struct backend_context *c)
 {
     struct cost_device d;
-    uint32_t voted = htp_votes_core(), percent = PERCENT;
-    for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++)
-        percent = corners[i].corner == voted ? corners[i].percent : percent;
+
     htp_cost_device(c->soc_model, c->arch, 0, 0, &d);
-    return d.clock_mhz * percent / PERCENT;
+    return (struct rates){
+        .mhz = d.clock_mhz * percent_at(htp_votes_core()) / PERCENT,
+        .dram_mb_s = d.dram_mb_s * percent_at(htp_votes_bus()) / PERCENT,
+    };
 }
 
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof)
@@ -87,16 +121,28 @@ static void add_moves(const struct binary_graph *g, const struct backend_run *r,
         prof_add(r->prof, r->prof_parent, DMA_EVENT + (uint32_t)i, PROF_UNIT_BYTES, all[i].bytes * times, all[i].name);
 }
 
+static uint64_t dram_bytes(const struct binary_graph *g)
+{
+    struct binary_moves m;
+
+    binary_graph_moves(g, &m);
+    return m.weights + m.inputs + m.outputs + m.fill + m.spill;
+}
+
 void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
 {
     char name[512];
     const struct binary_graph *g = graph->g;
     uint64_t times = r->batch ? r->batch : 1;
-    uint32_t mhz = clock_mhz(graph->context);
+    struct rates rates = voted_rates(graph->context);
+
     if (!g->info.cycles)
         return;
-    snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", mhz);
-    prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, (g->info.cycles * times + mhz / 2) / mhz, name);
+
+    uint64_t us = (g->info.cycles * times + rates.mhz / 2) / rates.mhz;
+    uint64_t dram_us = dram_bytes(g) * times / rates.dram_mb_s; /* nothing is faster than its transfers */
+    snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", rates.mhz);
+    prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > dram_us ? us : dram_us, name);
     add_moves(g, r, times);
     int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times,
                            "Accelerator (execute) time (cycles, estimated)");

@@ -321,6 +321,7 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
     g->context = c;
     g->g = &b->graphs[graph];
     g->program = RPC_NONE;
+    g->hvx_threads = g->g->info.hvx_threads;
     enum status st = load(g, b, graph);
     if (st == ST_OK)
         st = join_context(g);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client's HTP graph options mean: one table row per option. Options that change nothing here yet are kept and said
- * so in the log; no valid option fails. */
+/* What a client's HTP graph options mean: one table row per option (htp_options.h). What depends on the device and on other
+ * options is checked in htp_graph_check.c. */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,205 +12,366 @@
 #include "base/mem.h"
 
 #define AT(field) offsetof(struct htp_graph_cfg, field)
+#define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
+
+/* Settings as they are, and as they were when they last passed the checks. */
+struct settings {
+    struct htp_graph_cfg now, checked;
+};
 
 /* ---- optimizations: a type and a float -------------------------------------------------------------------------------- */
 
-static const struct {
-    uint32_t type;
-    const char *name;
-    bool flag; /* else a float, as it is */
-    size_t at;
-    bool without_effect;
-} optimizations[] = {
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_SCHEDULE_THRESHOLD, "SCHEDULE_THRESHOLD", false, AT(schedule_threshold), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_RETRIES, "FINALIZE_RETRIES", false, AT(finalize_retries), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, "ENABLE_DLBC", true, AT(dlbc), false },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC_WEIGHTS, "ENABLE_DLBC_WEIGHTS", true, AT(dlbc_weights), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SPARSE_WEIGHTS_COMPRESSION, "ENABLE_SPARSE_WEIGHTS_COMPRESSION", true,
-      AT(sparse_weights), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_SLC_ALLOCATOR, "ENABLE_SLC_ALLOCATOR", true, AT(slc), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_VTCM_RETENTION, "ENABLE_VTCM_RETENTION", true, AT(vtcm_retention), true },
-    { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_CACHED_WEIGHTS, "ENABLE_CACHED_WEIGHTS", true, AT(cached_weights), true },
-};
-
-static void without_effect(const char *name)
+static float float_of(const void *custom)
 {
-    backend_log(BACKEND_INFO, "HTP graph config: %s is kept, but changes nothing here", name);
+    return ((const QnnHtpGraph_CustomConfig_t *)custom)->optimizationOption.floatValue;
 }
 
-static enum status take_optimization(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+static enum status take_level(const struct htp_option *option, const void *custom, void *settings)
 {
-    uint32_t type = (uint32_t)c->optimizationOption.type;
-    float v = c->optimizationOption.floatValue;
-    if (type == QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG) {
-        RETURN_IF(!(v >= 1.0f && v <= 3.0f) || v != rintf(v), ST_INVALID_CONFIG,
-                  "HTP graph config: optimization level %g; 1, 2 and 3 are allowed", (double)v);
-        s->opt_level = (uint32_t)v;
-        return ST_OK;
-    }
-    for (size_t i = 0; i < sizeof optimizations / sizeof optimizations[0]; i++) {
-        if (optimizations[i].type != type)
-            continue;
-        RETURN_IF(!isfinite(v) || v < 0, ST_INVALID_CONFIG, "HTP graph config: %s is %g; 0 and more are allowed",
-                  optimizations[i].name, (double)v);
-        if (optimizations[i].flag)
-            *((uint8_t *)s + optimizations[i].at) = v != 0;
-        else
-            memcpy((char *)s + optimizations[i].at, &v, sizeof v);
-        if (optimizations[i].without_effect && v != 0)
-            without_effect(optimizations[i].name);
-        return ST_OK;
-    }
-    return status_fail(ST_INVALID_CONFIG, "HTP graph config: optimization type %u is unknown; 1 to 9 are known", type);
+    float level = float_of(custom);
+
+    RETURN_IF(!(level >= 1.0f && level <= 3.0f) || level != rintf(level), ST_INVALID_CONFIG,
+              "HTP graph config: %s: optimization level %g; 1, 2 and 3 are allowed", option->name, (double)level);
+    ((struct htp_graph_cfg *)settings)->opt_level = (uint32_t)level;
+    return ST_OK;
+}
+
+/* 0 is off, 1 and more is on; what lies between is neither. */
+static enum status take_switch(const struct htp_option *option, const void *custom, void *settings)
+{
+    float value = float_of(custom);
+
+    RETURN_IF(!isfinite(value) || (value != 0 && value < 1), ST_INVALID_CONFIG,
+              "HTP graph config: %s is %g; allowed: 0 (off), 1 and more (on)", option->name, (double)value);
+    *((uint8_t *)settings + option->at) = value >= 1;
+    if (option->outcome == HTP_NO_EFFECT && value >= 1)
+        htp_option_warn(&htp_optimizations, option);
+    return ST_OK;
+}
+
+static enum status take_real(const struct htp_option *option, const void *custom, void *settings)
+{
+    float value = float_of(custom);
+
+    RETURN_IF(!isfinite(value) || value < 0, ST_INVALID_CONFIG, "HTP graph config: %s is %g; 0 and more are allowed",
+              option->name, (double)value);
+    memcpy((char *)settings + option->at, &value, sizeof value);
+    if (option->outcome == HTP_NO_EFFECT && value != 0)
+        htp_option_warn(&htp_optimizations, option);
+    return ST_OK;
+}
+
+/* clang-format off */
+#define OPTIMIZATION(id, ...) { .number = QNN_HTP_GRAPH_OPTIMIZATION_TYPE_##id, .name = #id, __VA_ARGS__ }
+#define SWITCH .allowed = "0: off; 1 and more: on", .take = take_switch
+static const struct htp_option optimization_rows[] = {
+    OPTIMIZATION(SCHEDULE_THRESHOLD, .allowed = "0 and more", .take = take_real, .at = AT(schedule_threshold),
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "the order of operators comes from an exact search that knows no threshold"),
+    OPTIMIZATION(FINALIZE_RETRIES, .allowed = "0 and more", .take = take_real, .at = AT(finalize_retries),
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "a plan is found at the first attempt, or there is none"),
+    OPTIMIZATION(FINALIZE_OPTIMIZATION_FLAG, .allowed = "1, 2 (default), 3", .take = take_level,
+        .test = "test_htp_limits.c: test_levels",
+        .effect = "effort of the search for an order of operators and for what lies in VTCM; recorded in the binary"),
+    OPTIMIZATION(ENABLE_DLBC, SWITCH, .at = AT(dlbc), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_options.c: test_in_binary_info, test_htp_limits.c: test_dlbc_limits",
+        .effect = "recorded in the binary (htpDlbc), but tensors move uncompressed, here and in estimates; "
+                  "at most 32 graphs of a context, 16 together with ENABLE_DLBC_WEIGHTS, not with a group "
+                  "that shares a spill-fill buffer"),
+    OPTIMIZATION(ENABLE_DLBC_WEIGHTS, SWITCH, .at = AT(dlbc_weights), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_dlbc_limits",
+        .effect = "constants stay as kernels want them, and the session maps them from the binary; at most "
+                  "32 graphs of a context, 16 together with ENABLE_DLBC, not with WEIGHT_SHARING_ENABLED "
+                  "nor a shared spill-fill buffer"),
+    OPTIMIZATION(ENABLE_SPARSE_WEIGHTS_COMPRESSION, SWITCH, .at = AT(sparse_weights), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "constants stay as kernels want them, and the session maps them from the binary"),
+    OPTIMIZATION(ENABLE_SLC_ALLOCATOR, SWITCH, .at = AT(slc), .outcome = HTP_NO_EFFECT, .moment = HTP_ANY_TIME,
+        .test = "test_htp_limits.c: test_after_finalize",
+        .effect = "no system level cache is simulated: estimates have one bandwidth of DRAM"),
+    OPTIMIZATION(ENABLE_VTCM_RETENTION, SWITCH, .at = AT(vtcm_retention), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "a graph begins with an empty window; what another one left there is overwritten"),
+    OPTIMIZATION(ENABLE_CACHED_WEIGHTS, SWITCH, .at = AT(cached_weights), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "constants are used where they lie, so there is no copy that could stay"),
+};
+/* clang-format on */
+
+static _Atomic bool optimization_warned[COUNT(optimization_rows)];
+const struct htp_option_table htp_optimizations = {
+    .kind = "graph optimization",
+    .prefix = "QNN_HTP_GRAPH_OPTIMIZATION_TYPE_",
+    .rows = optimization_rows,
+    .n = COUNT(optimization_rows),
+    .warned = optimization_warned,
+};
+
+static enum status take_optimization(const struct htp_option *option, const void *custom, void *settings)
+{
+    const QnnHtpGraph_CustomConfig_t *config = custom;
+    uint32_t type = (uint32_t)config->optimizationOption.type;
+    const struct htp_option *row = htp_option_find(&htp_optimizations, type);
+
+    RETURN_IF(!row, ST_INVALID_CONFIG, "HTP graph config: %s type %u is unknown; 1 to 9 are known", option->name, type);
+    return row->take(row, custom, settings);
 }
 
 /* ---- options with rules of their own ---------------------------------------------------------------------------------- */
 
-static enum status take_precision(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+/* All flags lie at the same byte. A client may have put another number than 0 and 1 there, which no bool is. */
+static bool flag_of(const QnnHtpGraph_CustomConfig_t *c)
 {
-    RETURN_IF(c->precision != QNN_PRECISION_FLOAT32 && c->precision != QNN_PRECISION_FLOAT16, ST_INVALID_CONFIG,
-              "HTP graph config: precision %u; 0 (float32) and 1 (float16) are supported", (unsigned)c->precision);
-    s->fp16 = c->precision == QNN_PRECISION_FLOAT16;
+    const uint8_t *flag = (const uint8_t *)&c->foldReluActivationIntoConvOff;
+    return *flag != 0;
+}
+
+/* The option is switched on, or off again: what is on is held against the device, and warned of when it has no effect. */
+static void note(struct htp_graph_cfg *s, const struct htp_option *option, bool on)
+{
+    uint32_t bit = 1u << (option - htp_graph_options.rows);
+    s->given = on ? s->given | bit : s->given & ~bit;
+}
+
+/* Float graphs compute in float16 whatever is said here; who asks for float32 is told. */
+static enum status take_precision(const struct htp_option *option, const void *custom, void *settings)
+{
+    Qnn_Precision_t precision = ((const QnnHtpGraph_CustomConfig_t *)custom)->precision;
+
+    RETURN_IF(precision != QNN_PRECISION_FLOAT32 && precision != QNN_PRECISION_FLOAT16, ST_INVALID_CONFIG,
+              "HTP graph config: precision %u; 0 (float32) and 1 (float16) are supported", (unsigned)precision);
+    note(settings, option, precision == QNN_PRECISION_FLOAT32);
     return ST_OK;
 }
 
-/* More than there is means all there is; the SoC is known when the graph is finalized. */
-static enum status take_vtcm_mb(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+static enum status take_vtcm_mb(const struct htp_option *option, const void *custom, void *settings)
 {
-    s->vtcm_mb = c->vtcmSizeInMB;
-    s->vtcm_max = c->vtcmSizeInMB == QNN_HTP_GRAPH_CONFIG_OPTION_MAX;
+    struct htp_graph_cfg *s = settings;
+
+    (void)option;
+    s->vtcm_mb = ((const QnnHtpGraph_CustomConfig_t *)custom)->vtcmSizeInMB;
+    s->vtcm_max = s->vtcm_mb == QNN_HTP_GRAPH_CONFIG_OPTION_MAX;
+    s->vtcm_mb_given = true;
     s->vtcm_bytes = 0;
+    s->vtcm_bytes_given = false;
     return ST_OK;
 }
 
-static enum status take_vtcm_bytes(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+static enum status take_vtcm_bytes(const struct htp_option *option, const void *custom, void *settings)
 {
-    s->vtcm_bytes = c->vtcmSizeInBytes;
-    s->vtcm_mb = (c->vtcmSizeInBytes + (1u << 20) - 1) >> 20;
-    s->vtcm_max = c->vtcmSizeInBytes == 0;
+    struct htp_graph_cfg *s = settings;
+    uint32_t bytes = ((const QnnHtpGraph_CustomConfig_t *)custom)->vtcmSizeInBytes;
+
+    RETURN_IF(bytes % HTP_VTCM_STEP, ST_INVALID_CONFIG, "HTP graph config: %s is %u; allowed: %s", option->name, bytes,
+              option->allowed);
+    s->vtcm_bytes = bytes;
+    s->vtcm_mb = (bytes + (1u << 20) - 1) >> 20;
+    s->vtcm_max = bytes == 0;
+    s->vtcm_mb_given = false;
+    s->vtcm_bytes_given = true;
+    note(s, option, true);
     return ST_OK;
 }
 
-static enum status take_threads(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+static enum status take_parallel(const struct htp_option *option, const void *custom, void *settings)
 {
-    s->hvx_threads = c->numHvxThreads; /* 0: as many as there are */
-    return ST_OK;
-}
+    struct htp_graph_cfg *s = settings;
+    const QnnHtpGraph_ParallelGraphExecutionConfig_t *p =
+        &((const QnnHtpGraph_CustomConfig_t *)custom)->parallelGraphExecutionConfig;
 
-static enum status take_cores(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
-{
-    RETURN_IF(c->numCores > 8, ST_INVALID_CONFIG, "HTP graph config: %u cores; no SoC has more than 8", c->numCores);
-    s->cores = c->numCores;
-    if (s->cores > 1)
-        without_effect("NUM_CORES");
-    return ST_OK;
-}
-
-static enum status take_parallel(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
-{
-    const QnnHtpGraph_ParallelGraphExecutionConfig_t *p = &c->parallelGraphExecutionConfig;
     RETURN_IF((uint32_t)p->concurrency > QNN_HTP_GRAPH_CONCURRENCY_OPTION_ALL_SHARED, ST_INVALID_CONFIG,
-              "HTP graph config: concurrency %u; 0 (none) and 1 (all shared) are known", (unsigned)p->concurrency);
+              "HTP graph config: %s: concurrency %u; 0 (none) and 1 (all shared) are known", option->name,
+              (unsigned)p->concurrency);
     s->concurrency = (uint32_t)p->concurrency;
     s->vtcm_part[0] = p->vtcmConfig.sizeInBytes;
     s->vtcm_part[1] = p->vtcmConfig.offsetInBytes;
     s->vtcm_part[2] = p->vtcmConfig.sizeTotalInBytes;
-    without_effect("PARALLEL_GRAPH_EXECUTION_CONFIG");
+    note(s, option, s->concurrency != 0);
     return ST_OK;
 }
 
-static enum status take_bounding(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+static enum status take_bounding(const struct htp_option *option, const void *custom, void *settings)
 {
-    float hmx = c->hmxBoundingInfo.targetHmxFreqHz, core = c->hmxBoundingInfo.targetDspCoreFreq;
+    struct htp_graph_cfg *s = settings;
+    const QnnHtpGraph_CustomConfig_t *config = custom;
+    float hmx = config->hmxBoundingInfo.targetHmxFreqHz;
+    float core = config->hmxBoundingInfo.targetDspCoreFreq;
+
     RETURN_IF(!isfinite(hmx) || !isfinite(core) || hmx < 0 || core < 0, ST_INVALID_CONFIG,
-              "HTP graph config: HMX_BOUNDING of %g and %g Hz", (double)hmx, (double)core);
+              "HTP graph config: %s of %g and %g Hz; 0 and more are allowed", option->name, (double)hmx, (double)core);
     s->hmx_hz = hmx;
     s->core_hz = core;
-    without_effect("HMX_BOUNDING");
+    note(s, option, hmx != 0 || core != 0);
     return ST_OK;
 }
 
-/* "P", with optimization level 3, chooses among ways to search; there is one here. */
-static enum status take_finalize(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+static bool finalize_value_known(uint32_t p)
 {
-    const char *key = c->finalizeConfig.key;
-    RETURN_IF(!key, ST_INVALID_CONFIG, "HTP graph config: FINALIZE_CONFIG has no key");
-    if (strcmp(key, "P") == 0) {
-        s->finalize_p = c->finalizeConfig.value.uint32Value;
-        s->finalize_p_given = true;
-    }
-    backend_log(BACKEND_INFO, "HTP graph config: FINALIZE_CONFIG \"%s\" is kept, but changes nothing here", key);
+    return p <= 6 || p == 8 || p == 13 || (p >= 15 && p <= 17) || (p >= 19 && p <= 23);
+}
+
+static enum status take_finalize(const struct htp_option *option, const void *custom, void *settings)
+{
+    struct htp_graph_cfg *s = settings;
+    const QnnHtpGraph_CustomConfig_t *config = custom;
+    const char *key = config->finalizeConfig.key;
+    uint32_t value = config->finalizeConfig.value.uint32Value;
+
+    RETURN_IF(!key, ST_INVALID_CONFIG, "HTP graph config: %s has no key; \"P\" is known", option->name);
+    RETURN_IF(strcmp(key, "P") != 0, ST_INVALID_CONFIG, "HTP graph config: %s: key \"%.64s\" is unknown; "
+                                                        "\"P\" is known",
+              option->name, key);
+    RETURN_IF(!finalize_value_known(value), ST_INVALID_CONFIG, "HTP graph config: %s \"P\" is %u; allowed: %s",
+              option->name, value, option->allowed);
+    s->finalize_p = value;
+    s->finalize_p_given = true;
+    note(s, option, value != 0);
     return ST_OK;
 }
 
-static enum status take_reserved(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s)
+/* On by default: who switches it off is told. */
+static enum status take_fusion(const struct htp_option *option, const void *custom, void *settings)
 {
-    (void)c, (void)s;
+    bool on = flag_of(custom);
+
+    ((struct htp_graph_cfg *)settings)->activation_fusion = on;
+    note(settings, option, !on);
+    return ST_OK;
+}
+
+static enum status take_cores(const struct htp_option *option, const void *custom, void *settings)
+{
+    uint32_t cores = ((const QnnHtpGraph_CustomConfig_t *)custom)->numCores;
+
+    RETURN_IF(cores > option->max, ST_INVALID_CONFIG, "HTP graph config: %s is %u; allowed: %s", option->name, cores,
+              option->allowed);
+    ((struct htp_graph_cfg *)settings)->cores = cores ? cores : 1;
+    note(settings, option, cores > 1);
+    return ST_OK;
+}
+
+static enum status take_reserved(const struct htp_option *option, const void *custom, void *settings)
+{
+    (void)custom;
+    note(settings, option, true);
     return ST_OK;
 }
 
 /* ---- the table -------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    uint32_t option;
-    const char *name;
-    enum status (*take)(const QnnHtpGraph_CustomConfig_t *c, struct htp_graph_cfg *s); /* NULL: a flag */
-    size_t at;
-    bool without_effect;
-} options[] = {
-    { QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, "OPTIMIZATION", take_optimization, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION, "PRECISION", take_precision, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB, "VTCM_SIZE_IN_MB", take_vtcm_mb, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_FOLD_RELU_ACTIVATION_INTO_CONV_OFF, "FOLD_RELU_ACTIVATION_INTO_CONV_OFF", NULL,
-      AT(fold_relu_off), false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF, "SHORT_DEPTH_CONV_ON_HMX_OFF", NULL, AT(short_depth_off),
-      true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS, "NUM_HVX_THREADS", take_threads, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_FINALIZE_CONFIG, "FINALIZE_CONFIG", take_finalize, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES, "NUM_CORES", take_cores, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_PARALLEL_GRAPH_EXECUTION_CONFIG, "PARALLEL_GRAPH_EXECUTION_CONFIG", take_parallel, 0,
-      false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES, "VTCM_SIZE_IN_BYTES", take_vtcm_bytes, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_HMX_BOUNDING, "HMX_BOUNDING", take_bounding, 0, false },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_WEIGHTS_PACKING, "WEIGHTS_PACKING", NULL, AT(weights_packing), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_ASSUME_SAME_QUANT, "ASSUME_SAME_QUANT", NULL, AT(assume_same_quant), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_SHARE_IO_BUFFER, "SHARE_IO_BUFFER", NULL, AT(share_io), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_ADVANCED_ACTIVATION_FUSION, "ADVANCED_ACTIVATION_FUSION", NULL, AT(activation_fusion),
-      true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_HIGH_PRECISION_SIGMOID, "HIGH_PRECISION_SIGMOID", NULL, AT(high_precision_sigmoid), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_MONOLITHIC_LSTM, "MONOLITHIC_LSTM", NULL, AT(monolithic_lstm), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION_COMPENSATION, "PRECISION_COMPENSATION", NULL, AT(precision_compensation), true },
-    { QNN_HTP_GRAPH_CONFIG_OPTION_RESERVED, "RESERVED", take_reserved, 0, false },
+/* clang-format off */
+#define OPTION(id, ...) { .number = QNN_HTP_GRAPH_CONFIG_OPTION_##id, .name = #id, __VA_ARGS__ }
+#define FLAG(field) .allowed = "true, false", .value = HTP_VALUE_FLAG, .at = AT(field)
+static const struct htp_option option_rows[] = {
+    OPTION(OPTIMIZATION, .allowed = "a type and a value, see below", .take = take_optimization,
+        .moment = HTP_ANY_TIME /* its types have their own */,
+        .test = "test_htp_options.c: test_graph_options_refused", .effect = "sets one of the optimizations below"),
+    OPTION(PRECISION, .allowed = "FLOAT32, FLOAT16", .take = take_precision, .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_options.c: test_precision",
+        .effect = "deprecated: float graphs compute in float16 with or without it; OPENQNN_FLOAT32 and the "
+                  "option FLOAT32 (below) choose float32"),
+    OPTION(VTCM_SIZE_IN_MB, .allowed = "0 (all that the SoC has) to the SoC's; default 4", .take = take_vtcm_mb,
+        .test = "test_htp_vtcm.c: test_size_is_told, test_htp_limits.c: test_vtcm_mb_above_soc",
+        .effect = "the window that the graph computes in. More than the SoC has is cut with a warning, "
+                  "since llama.cpp's backends ask every SoC for 8; with OPENQNN_STRICT it is refused"),
+    OPTION(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, FLAG(fold_relu_off), .test = "test_htp_limits.c: test_fold_relu_off",
+        .effect = "a Relu behind a convolution stays an operator of its own, in plan, estimate and profile. "
+                  "Results keep their bits: without the option only a Relu of the same encoding is folded"),
+    OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, FLAG(short_depth_off), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "integer products are exact for all depths and offsets of weights, so there is no loss to avoid"),
+    OPTION(NUM_HVX_THREADS, .allowed = "0 (all that the SoC has) to the SoC's; default 4", .value = HTP_VALUE_U64,
+        .at = AT(hvx_threads), .moment = HTP_UNTIL_FIRST_RUN, .test = "test_htp_limits.c: test_hvx_threads",
+        .effect = "vector threads that the estimate counts and profiles report (8001). On a loaded graph, "
+                  "until its first execution, profiles report the new number, and the estimate stays that "
+                  "of preparing. More than the SoC has is cut with a warning (llama.cpp's backends ask for "
+                  "8), or refused with OPENQNN_STRICT"),
+    OPTION(FINALIZE_CONFIG, .allowed = "key \"P\" with 0 to 6, 8, 13, 15 to 17, 19 to 23", .take = take_finalize,
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_finalize_config",
+        .effect = "there is one way to search; other keys and values are refused"),
+    OPTION(NUM_CORES, .allowed = "0 and 1 (one) to the SoC's cores", .max = 8, .take = take_cores, .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_cores",
+        .effect = "plan and estimate are those of one core; more cores than the SoC has are refused, and "
+                  "more than one together with PARALLEL_GRAPH_EXECUTION_CONFIG"),
+    OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG, .allowed = "concurrency 0 (none), 1 (all shared)", .take = take_parallel,
+        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_cores",
+        .effect = "graphs run side by side where this computer has cores for it (lanes, docs/sessions.md), "
+                  "each in a window of its own"),
+    OPTION(VTCM_SIZE_IN_BYTES, .allowed = "0 (all that the SoC has), multiples of 65536 up to the SoC's",
+        .take = take_vtcm_bytes, .arch = 81, .test = "test_htp_limits.c: test_vtcm_bytes",
+        .effect = "the window that the graph computes in; the last of this option and VTCM_SIZE_IN_MB counts"),
+    OPTION(HMX_BOUNDING, .allowed = "two frequencies, 0 and more", .take = take_bounding, .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "clocks in estimates are those that are voted for"),
+    OPTION(WEIGHTS_PACKING, FLAG(weights_packing), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                     "test_told_once",
+        .effect = "8-bit weights stay 8 bits wide in the binary, as kernels want them"),
+    OPTION(ASSUME_SAME_QUANT, FLAG(assume_same_quant), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "encodings are compared, and equal ones cost nothing; unlike ones are converted exactly"),
+    OPTION(SHARE_IO_BUFFER, FLAG(share_io), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
+        .effect = "buffers of inputs and outputs are the client's and are used where they are"),
+    OPTION(ADVANCED_ACTIVATION_FUSION, .allowed = "true (default), false", .take = take_fusion, .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "activations that do not change results are always folded; "
+                  "FOLD_RELU_ACTIVATION_INTO_CONV_OFF keeps them apart"),
+    OPTION(HIGH_PRECISION_SIGMOID, FLAG(high_precision_sigmoid), .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "Sigmoid of float16 is always the nearest float16 of the exact value"),
+    OPTION(MONOLITHIC_LSTM, FLAG(monolithic_lstm), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                     "test_told_once",
+        .effect = "an Lstm is always one operator"),
+    OPTION(PRECISION_COMPENSATION, FLAG(precision_compensation), .outcome = HTP_NO_EFFECT, .arch = 81,
+        .test = "test_htp_limits.c: test_needs_v81",
+        .effect = "sums are kept in float32 or wider integers, so there is no loss to make good"),
+    OPTION(RESERVED, .allowed = "anything", .take = take_reserved, .outcome = HTP_NO_EFFECT,
+        .test = "test_htp_limits.c: test_told_once", .effect = "the public headers do not say what it does"),
+    { .number = HTP_OPTION_FLOAT32, .name = "FLOAT32", FLAG(float32), .test = "test_htp_options.c: test_precision",
+        .effect = "an option of openqnn alone (number 0x4F510001, a flag): the graph computes in float32, "
+                  "as with the environment variable OPENQNN_FLOAT32=1" },
 };
+/* clang-format on */
+
+static _Atomic bool option_warned[COUNT(option_rows)];
+const struct htp_option_table htp_graph_options = {
+    .kind = "graph",
+    .prefix = "QNN_HTP_GRAPH_CONFIG_OPTION_",
+    .rows = option_rows,
+    .n = COUNT(option_rows),
+    .value_at = offsetof(QnnHtpGraph_CustomConfig_t, numHvxThreads),
+    .warned = option_warned,
+    .warns_later = true,
+};
+static_assert(COUNT(option_rows) <= 32, "a bit per option");
+
+/* ---- reading ---------------------------------------------------------------------------------------------------------- */
 
 static enum status take_option(const void *custom, struct htp_graph_cfg *s)
 {
     const QnnHtpGraph_CustomConfig_t *c = custom;
+
     RETURN_IF(!c, ST_INVALID_CONFIG, "HTP graph config: customConfig is NULL; a QnnHtpGraph_CustomConfig_t is expected");
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        if (options[i].option != (uint32_t)c->option)
-            continue;
-        if (options[i].take)
-            return options[i].take(c, s);
-        /* All flags lie at the same byte. A client may have put another number than 0 and 1 there, which no bool is. */
-        const uint8_t *flag = (const uint8_t *)&c->foldReluActivationIntoConvOff;
-        *((uint8_t *)s + options[i].at) = *flag != 0;
-        if (options[i].without_effect)
-            without_effect(options[i].name);
+    const struct htp_option *option = htp_option_find(&htp_graph_options, (uint32_t)c->option);
+
+    /* ggml's backend never sets the option of one of its configs: whatever is there must not keep it from making graphs. */
+    if (!option) {
+        backend_log(BACKEND_WARN,
+                    "HTP graph config: option %u is unknown and ignored; 1 (OPTIMIZATION) to 18 "
+                    "(PRECISION_COMPENSATION) are known",
+                    (unsigned)c->option);
         return ST_OK;
     }
-    /* ggml's backend never sets the option of one of its configs: whatever is there must not keep it from making graphs. */
-    backend_log(
-        BACKEND_WARN,
-        "HTP graph config: option %u is unknown and ignored; 1 (OPTIMIZATION) to 18 (PRECISION_COMPENSATION) are known",
-        (unsigned)c->option);
+
+    TRY(htp_option_take(&htp_graph_options, option, custom, s));
+    if (option->value == HTP_VALUE_FLAG)
+        note(s, option, flag_of(c));
     return ST_OK;
 }
 
 struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg)
 {
     if (cfg && cfg->custom)
-        return *(const struct htp_graph_cfg *)cfg->custom;
+        return ((const struct settings *)cfg->custom)->now;
     return (struct htp_graph_cfg){
         .opt_level = 2, .vtcm_mb = HTP_DEFAULT_VTCM_MB, .hvx_threads = HTP_DEFAULT_HVX, .cores = 1, .activation_fusion = 1
     };
@@ -217,10 +379,14 @@ struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg)
 
 static enum status store(struct backend_graph_cfg *cfg, const struct htp_graph_cfg *s)
 {
-    if (!cfg->custom)
-        cfg->custom = mem_new(struct htp_graph_cfg);
-    RETURN_IF(!cfg->custom, ST_NO_MEMORY, "no memory for the settings of a graph");
-    *(struct htp_graph_cfg *)cfg->custom = *s;
+    if (!cfg->custom) {
+        struct htp_graph_cfg before = htp_graph_settings(cfg);
+
+        cfg->custom = mem_new(struct settings);
+        RETURN_IF(!cfg->custom, ST_NO_MEMORY, "no memory for the settings of a graph");
+        ((struct settings *)cfg->custom)->checked = before;
+    }
+    ((struct settings *)cfg->custom)->now = *s;
     return ST_OK;
 }
 
@@ -237,12 +403,61 @@ void htp_graph_config_free(struct backend_graph_cfg *cfg)
     cfg->custom = NULL;
 }
 
+static void warn_of(const struct htp_graph_cfg *s)
+{
+    for (size_t i = 0; i < COUNT(option_rows); i++)
+        if (s->given >> i & 1 && option_rows[i].outcome == HTP_NO_EFFECT)
+            htp_option_warn(&htp_graph_options, &option_rows[i]);
+}
+
+/* Options that were refused together with the device leave no trace. */
+enum status htp_graph_config_check(struct backend_context *c, struct backend_graph_cfg *cfg)
+{
+    struct settings *settings = cfg->custom;
+    if (!settings)
+        return ST_OK;
+
+    enum status st = htp_graph_check(c, &settings->now);
+    if (st != ST_OK) {
+        settings->now = settings->checked;
+        return st;
+    }
+    settings->checked = settings->now;
+    warn_of(&settings->now);
+    return ST_OK;
+}
+
+static enum status check_moment(const struct backend_graph *g, const QnnHtpGraph_CustomConfig_t *c)
+{
+    const struct htp_option *option = c ? htp_option_find(&htp_graph_options, (uint32_t)c->option) : NULL;
+
+    if (option && option->number == QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION)
+        option = htp_option_find(&htp_optimizations, (uint32_t)c->optimizationOption.type);
+    if (!option || option->moment == HTP_ANY_TIME)
+        return ST_OK;
+
+    RETURN_IF(option->moment == HTP_UNTIL_FINALIZE, ST_FINALIZED,
+              "HTP graph config: %s of graph \"%s\", which is finalized; set it before QnnGraph_finalize", option->name,
+              g->g->info.name);
+    RETURN_IF(g->has_run, ST_FINALIZED,
+              "HTP graph config: %s of graph \"%s\", which has been executed; set it before the first execution",
+              option->name, g->g->info.name);
+    return ST_OK;
+}
+
 enum status htp_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n)
 {
-    (void)g;
     struct htp_graph_cfg s = htp_graph_settings(cfg);
-    for (size_t i = 0; i < n; i++)
+    struct htp_graph_cfg before = s;
+
+    for (size_t i = 0; i < n; i++) {
+        TRY(check_moment(g, customs[i]));
         TRY(take_option(customs[i], &s));
-    backend_log(BACKEND_INFO, "HTP graph config: options of a graph that is finalized are kept, but change nothing here");
-    return store(cfg, &s);
+    }
+    TRY(htp_graph_check(g->context, &s));
+    TRY(store(cfg, &s));
+    warn_of(&s);
+    if (s.hvx_threads != before.hvx_threads)
+        g->hvx_threads = htp_threads(g->context, &s);
+    return ST_OK;
 }

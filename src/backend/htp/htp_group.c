@@ -58,6 +58,9 @@ enum status htp_group_join(struct backend_context *c)
     bool there = backend_host.with_context && backend_host.with_context(first, take_group, &c->group);
     RETURN_IF(!there, ST_INVALID_CONFIG, "HTP context config: REGISTER_MULTI_CONTEXTS: firstGroupHandle %p is not a context",
               first);
+    if (c->group)
+        backend_log(BACKEND_INFO, "the context shares the spill-fill buffer of its group, which has %u contexts now",
+                    c->group->contexts);
     RETURN_IF(!c->group, ST_INVALID_CONFIG,
               "HTP context config: REGISTER_MULTI_CONTEXTS: firstGroupHandle %p is a context without a group; create it "
               "with the same option",

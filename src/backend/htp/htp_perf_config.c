@@ -26,9 +26,12 @@ static Qnn_ErrorHandle_t result(enum status st)
 
 /* ---- one function per kind of vote ------------------------------------------------------------------------------------ */
 
-static void take_dcvs(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_dcvs(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
     const QnnHtpPerfInfrastructure_DcvsV3_t *d = &c->dcvsV3Config;
+
     v->clock = (struct htp_clock_vote){
         .active = d->setDcvsEnable || d->setSleepLatency || d->setSleepDisable || d->setBusParams || d->setCoreParams,
         .set_dcvs = d->setDcvsEnable,
@@ -44,11 +47,16 @@ static void take_dcvs(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct ht
         .core = { (uint32_t)d->coreVoltageCornerMin, (uint32_t)d->coreVoltageCornerTarget,
                   (uint32_t)d->coreVoltageCornerMax },
     };
+    (void)option;
+    return ST_OK;
 }
 
-static void take_dcvs_exp(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_dcvs_exp(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
     const QnnHtpPerfInfrastructure_DcvsV3Exp_t *d = &c->dcvsV3ExpConfig;
+
     v->clock = (struct htp_clock_vote){
         .active = true,
         .exp = true,
@@ -65,76 +73,173 @@ static void take_dcvs_exp(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struc
         .core_mode = (uint32_t)d->corePerfMode,
         .bus_mode = (uint32_t)d->busPerfMode,
     };
+    (void)option;
+    return ST_OK;
 }
 
-static void take_hmx(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_hmx(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
     const QnnHtpPerfInfrastructure_HmxV2_t *h = &c->hmxV2Config;
+
     v->hmx = (struct htp_unit_vote){
         .active = true, .exp = true, .pick_default = h->hmxPickDefault, .mode = (uint32_t)h->hmxPerfMode,
         .v = { (uint32_t)h->hmxVoltageCornerMin, (uint32_t)h->hmxVoltageCornerTarget, (uint32_t)h->hmxVoltageCornerMax },
     };
+    if (!h->hmxPickDefault)
+        htp_option_warn(&htp_power_options, option);
+    return ST_OK;
 }
 
-static void take_ceng(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_ceng(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
     const QnnHtpPerfInfrastructure_Ceng_t *e = &c->cengConfig;
+
     v->ceng = (struct htp_unit_vote){
         .active = true, .mode = (uint32_t)e->cengPerfMode,
         .v = { (uint32_t)e->cengVoltageCornerMin, (uint32_t)e->cengVoltageCornerTarget, (uint32_t)e->cengVoltageCornerMax },
     };
+    htp_option_warn(&htp_power_options, option);
+    return ST_OK;
 }
 
-static void take_ceng_exp(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_ceng_exp(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
     const QnnHtpPerfInfrastructure_CengExp_t *e = &c->cengExpConfig;
+
     v->ceng = (struct htp_unit_vote){
         .active = true, .exp = true, .mode = (uint32_t)e->cengPerfMode,
         .v = { (uint32_t)e->cengVoltageCornerMin, (uint32_t)e->cengVoltageCornerTarget, (uint32_t)e->cengVoltageCornerMax },
     };
+    htp_option_warn(&htp_power_options, option);
+    return ST_OK;
 }
 
-static void take_latency(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_latency(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
+
     v->rpc_latency_us = c->rpcControlLatencyConfig;
     v->latency_set = true;
+    if (c->rpcControlLatencyConfig)
+        htp_option_warn(&htp_power_options, option);
+    return ST_OK;
 }
 
-static void take_polling(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_polling(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
+
     v->polling_us = c->rpcPollingTimeConfig;
     v->polling_set = true;
+    (void)option;
+    return ST_OK;
 }
 
-static void take_timeout(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_timeout(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
+
     v->hmx_timeout_us = c->hmxTimeoutIntervalUsConfig;
     v->timeout_set = true;
+    if (c->hmxTimeoutIntervalUsConfig)
+        htp_option_warn(&htp_power_options, option);
+    return ST_OK;
 }
 
-static void take_adaptive(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_adaptive(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
+
     v->adaptive_us = c->adaptivePollingTimeConfig;
     v->adaptive_set = true;
+    (void)option;
+    return ST_OK;
 }
 
-static void take_ddr(const QnnHtpPerfInfrastructure_PowerConfig_t *c, struct htp_votes *v)
+static enum status take_ddr(const struct htp_option *option, const void *custom, void *settings)
 {
+    const QnnHtpPerfInfrastructure_PowerConfig_t *c = custom;
+    struct htp_votes *v = settings;
+
     v->ddr_mode = c->ddrPerfModeConfig;
     v->ddr_set = true;
+    if (c->ddrPerfModeConfig)
+        htp_option_warn(&htp_power_options, option);
+    return ST_OK;
 }
 
-static void (*const takers[])(const QnnHtpPerfInfrastructure_PowerConfig_t *, struct htp_votes *) = {
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3] = take_dcvs,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY] = take_latency,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME] = take_polling,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_TIMEOUT_INTERVAL_US] = take_timeout,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_V2] = take_hmx,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_ADAPTIVE_POLLING_TIME] = take_adaptive,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DDR_PERF_MODE] = take_ddr,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG] = take_ceng,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3_EXP] = take_dcvs_exp,
-    [QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG_EXP] = take_ceng_exp,
+/* ---- the tables ------------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define OPTION(id, function, ...) { .number = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_##id, .name = #id, \
+    .take = function, __VA_ARGS__ }
+static const struct htp_option power_rows[] = {
+    OPTION(DCVS_V3, take_dcvs, .test = "test_htp_votes.c: test_clock_votes, test_htp_profile.c: "
+                                       "test_estimate_follows_votes",
+        .allowed = "power modes 1, 2, 4, 8, 16 and 32; sleep latency 10 to 65535 us; corners 0x10 to 0xa0, "
+                   "least not above most",
+        .effect = "the core corner scales the estimated time (30005), as does the bus corner where memory "
+                  "is the limit; other votes hang on this one, and profiles list it"),
+    OPTION(RPC_CONTROL_LATENCY, take_latency, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                "test_power_told_once",
+        .allowed = "microseconds", .effect = "profiles list the vote; this computer's power states are not changed"),
+    OPTION(RPC_POLLING_TIME, take_polling, .test = "test_htp_votes.c: test_polling",
+        .allowed = "0 to 10000 us",
+        .effect = "for that long a caller polls for the answer of its session before it sleeps (30012, 30013)"),
+    OPTION(HMX_TIMEOUT_INTERVAL_US, take_timeout, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                    "test_power_told_once",
+        .allowed = "microseconds", .effect = "the estimate has no time at which the matrix unit goes to sleep"),
+    OPTION(HMX_V2, take_hmx, .arch = 75, .outcome = HTP_NO_EFFECT, .test = "test_htp_votes.c: test_matrix_unit",
+        .allowed = "default, or corners and clock mode 0 to 16 and 255, beside a clock vote of the same id",
+        .effect = "profiles list the vote; clocks of estimates are those of the core"),
+    OPTION(ADAPTIVE_POLLING_TIME, take_adaptive, .test = "test_htp_votes.c: test_polling",
+        .allowed = "microseconds, beside a polling time of the same id",
+        .effect = "callers of graphs that take at least that long begin to poll when the answer is about due"),
+    OPTION(DDR_PERF_MODE, take_ddr, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_power_told_once",
+        .allowed = "a mode, beside a clock vote of the same id", .effect = "estimates have one bandwidth of DRAM"),
+    OPTION(CENG, take_ceng, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_power_told_once",
+        .allowed = "corners and clock mode, beside a clock vote of the same id",
+        .effect = "no compute engine besides vector and matrix units is simulated"),
+    OPTION(DCVS_V3_EXP, take_dcvs_exp, .arch = 85, .test = "test_htp_votes.c: test_finer_corners",
+        .allowed = "as DCVS_V3, with corners 0 and 0x100 to 0xffff; not beside votes of the older kind",
+        .effect = "as DCVS_V3, and kept over the end of a session"),
+    OPTION(CENG_EXP, take_ceng_exp, .arch = 85, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
+                                                                                  "test_power_told_once",
+        .allowed = "as CENG, with corners 0 and 0x100 to 0xffff", .effect = "see CENG"),
+};
+
+static const struct htp_option memory_rows[] = {
+    { .number = QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE, .name = "GROW_SIZE", .outcome = HTP_NO_EFFECT,
+        .allowed = "bytes", .test = "test_htp_limits.c: test_power_told_once",
+        .effect = "the memory of a session grows as it is needed, up to its address space" },
+};
+/* clang-format on */
+
+enum { POWER_ROWS = sizeof power_rows / sizeof power_rows[0] };
+static _Atomic bool power_warned[POWER_ROWS], memory_warned[1];
+const struct htp_option_table htp_power_options = {
+    .kind = "power",
+    .prefix = "QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_",
+    .rows = power_rows,
+    .n = POWER_ROWS,
+    .warned = power_warned,
+};
+const struct htp_option_table htp_memory_options = {
+    .kind = "power memory",
+    .prefix = "QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_",
+    .rows = memory_rows,
+    .n = 1,
+    .warned = memory_warned,
 };
 
 /* ---- the functions ---------------------------------------------------------------------------------------------------- */
@@ -158,9 +263,10 @@ static enum status set_power(uint32_t id, const QnnHtpPerfInfrastructure_PowerCo
     TRY(htp_vote_get(id, &v));
     for (; *config; config++) {
         uint32_t option = (uint32_t)(*config)->option;
-        RETURN_IF(option >= sizeof takers / sizeof takers[0] || !takers[option], ST_NOT_SUPPORTED,
-                  "power option %u is unknown; 1 (DCVS_V3) to 10 (CENG_EXP) are known", option);
-        takers[option](*config, &v);
+        const struct htp_option *row = htp_option_find(&htp_power_options, option);
+
+        RETURN_IF(!row, ST_NOT_SUPPORTED, "power option %u is unknown; 1 (DCVS_V3) to 10 (CENG_EXP) are known", option);
+        TRY(htp_option_take(&htp_power_options, row, *config, &v));
     }
     return htp_vote_set(id, &v);
 }
@@ -177,6 +283,7 @@ static enum status set_memory(uint32_t device, uint32_t core, const QnnHtpPerfIn
         RETURN_IF((*config)->option != QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE, ST_NOT_SUPPORTED,
                   "memory option %u is unknown; 1 (GROW_SIZE) is known", (unsigned)(*config)->option);
         TRY(htp_vote_memory(device, core, (*config)->memGrowSizeConfig));
+        htp_option_warn(&htp_memory_options, &memory_rows[0]);
     }
     return ST_OK;
 }

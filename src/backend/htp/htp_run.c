@@ -173,7 +173,7 @@ static void add_yields(const struct backend_run *r, const struct rpc_yields *y)
 
 static void add_events(const struct backend_graph *g, const struct backend_run *r, const struct total *t, bool detailed)
 {
-    event(r, 8001, PROF_UNIT_COUNT, g->g->info.hvx_threads, "Number of HVX threads used");
+    event(r, 8001, PROF_UNIT_COUNT, g->hvx_threads, "Number of HVX threads used");
     event(r, 3001, PROF_UNIT_US, (t->rpc_ns + 500) / 1000, "RPC (execute) time");
     event(r, 3002, PROF_UNIT_US, (t->worker_ns + 500) / 1000, "QNN accelerator (execute) time");
     event(r, PROF_QUEUE_WAIT, PROF_UNIT_US, (t->queue_ns + 500) / 1000, "Queue wait (execute) time");
@@ -259,6 +259,7 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
     }
     htp_priority_log(g, r->priority);
     g->copied = 0;
+    g->has_run = true;
     enum status st = ST_OK;
     for (uint32_t k = 0; st == ST_OK && k < (r->batch ? r->batch : 1); k++)
         st = run_slice(g, r, k, &t);

@@ -36,11 +36,19 @@ const struct rpc_soc *htp_soc_default(void)
     return s && s->has_htp && s->arch ? s : rpc_soc_find(HTP_DEFAULT_SOC);
 }
 
+static const struct rpc_soc *_Atomic used;
 static _Atomic uint32_t used_arch;
 
-void htp_soc_use(uint32_t arch)
+void htp_soc_use(const struct rpc_soc *soc, uint32_t arch)
 {
+    used = soc;
     used_arch = arch;
+}
+
+const struct rpc_soc *htp_soc_used(void)
+{
+    const struct rpc_soc *soc = used;
+    return soc ? soc : htp_soc_default();
 }
 
 uint32_t htp_soc_arch(void)

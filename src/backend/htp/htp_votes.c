@@ -61,9 +61,11 @@ static void sum_up(void)
 
 static enum status check_place(uint32_t device, uint32_t core)
 {
-    uint32_t cores = htp_soc_default()->cores;
+    const struct rpc_soc *soc = htp_soc_used();
+
     RETURN_IF(device != 0, ST_INVALID_ARG, "device %u; there is one, with number 0", device);
-    RETURN_IF(core >= cores, ST_INVALID_ARG, "core %u; SoC %s has %u, counted from 0", core, htp_soc_default()->name, cores);
+    RETURN_IF(core >= soc->cores, ST_INVALID_ARG, "core %u; SoC %s has %u, counted from "
+                                                  "0", core, soc->name, soc->cores);
     return ST_OK;
 }
 
@@ -255,16 +257,34 @@ struct rpc_wait htp_votes_wait(uint64_t last_run_ns)
     return (struct rpc_wait){ .poll_us = poll, .adaptive = poll && from && last_run_ns >= (uint64_t)from * 1000 };
 }
 
-uint32_t htp_votes_core(void)
+/* The highest target of a clock that any id votes for, 0: none does. */
+static uint32_t highest(bool core)
 {
     uint32_t most = 0;
+
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < configs.n; i++) {
         const struct htp_clock_vote *c = &configs.at[i].v.clock;
-        most = c->active && c->set_core && c->core.target > most ? c->core.target : most;
+        const struct htp_corners *corners = core ? &c->core : &c->bus;
+        bool set = core ? c->set_core : c->set_bus;
+        /* The finer kind has 0 for "disable"; that is a vote, too. */
+        uint32_t target = c->exp && !corners->target ? EXP_MIN : corners->target;
+
+        if (c->active && set && target > most)
+            most = target;
     }
     pthread_mutex_unlock(&lock);
     return most;
+}
+
+uint32_t htp_votes_core(void)
+{
+    return highest(true);
+}
+
+uint32_t htp_votes_bus(void)
+{
+    return highest(false);
 }
 
 static void add_event(const struct power_config *c, struct prof *prof, int32_t parent)
