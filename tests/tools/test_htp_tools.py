@@ -15,9 +15,9 @@ ALL_KEYS = """{
   // every key there is
   "graphs": [
     { "graph_names": ["another"], "vtcm_mb": 1, "O": 1 },
-    { "graph_names": ["digits"], "vtcm_mb": 2, "hvx_threads": 3, "O": 3, "dlbc": 1, "weights_packing": true, "num_cores": 1,
+    { "graph_names": ["digits"], "vtcm_mb": 2, "hvx_threads": 3, "O": 3, "dlbc": 0, "weights_packing": true, "num_cores": 1,
       "short_depth_conv_on_hmx_off": true, "fold_relu_activation_into_conv_off": true, "slc_alloc_enable": 0, "fp16_relaxed_precision": 0,
-      "dlbc_weights": 1.0, "sparse_weights_compression": 0, "finalize_config": { "P": 3 }, "use_high_precision_fp16_sigmoid": false, "monolithic_lstm": false, "advanced_activation_fusion": true }
+      "dlbc_weights": 0.0, "float32": false, "sparse_weights_compression": 0, "finalize_config": { "P": 3 }, "use_high_precision_fp16_sigmoid": false, "monolithic_lstm": false, "advanced_activation_fusion": true }
   ],
   "devices": [ { "device_id": 0, "core_id": [0], "core_type": 0, "soc_model": 69, "dsp_arch": "v73", "pd_session": "unsigned", "profiling_level": "linting",
       "use_client_context": true,
@@ -199,7 +199,7 @@ class Htp(support.ToolTest):
         self.assertIn("%d" % sums["weights"], self.succeeds("qnn-context-binary-utility", "--context_binary", "b/digits.bin", "--summary"))
 
     def test_sizes_in_bytes(self):
-        info = self.generate("--config_file", self.config('{"graphs": [{"graph_names": ["digits"], "vtcm_size": 2097152, "O": 3.0, "dlbc": 2}]}'))
+        info = self.generate("--config_file", self.config('{"graphs": [{"graph_names": ["digits"], "vtcm_size": 2097152, "O": 3.0, "dlbc": 2}], "devices": [{"soc_model": 87}]}'))
         self.assertEqual([self.find(info, key) for key in ("vtcmSize", "optimizationLevel")], [2, 3])
 
     def test_names_and_files(self):
@@ -211,6 +211,47 @@ class Htp(support.ToolTest):
         self.write("patch.bin", b"patch")
         self.succeeds(*run, self.config('{"context": {"concurrent_deserialization_patch": "patch.bin"}}'))
         self.fails(*run, self.config('{"context": {"concurrent_deserialization_patch": "none.bin"}}'), says=["concurrent_deserialization_patch", "none.bin"])
+
+    def said(self, text, *more):
+        done = self.run_tool("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--config_file", self.config(text), *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr + done.stdout
+
+    def test_options_told(self):
+        """What has no effect here is told by name, once, at the level that programs show; what has one is not."""
+        keys = {"graphs": {"dlbc": ("ENABLE_DLBC ", 1), "dlbc_weights": ("ENABLE_DLBC_WEIGHTS", 1), "sparse_weights_compression": ("ENABLE_SPARSE_WEIGHTS_COMPRESSION", 1),
+                           "slc_alloc_enable": ("ENABLE_SLC_ALLOCATOR", 1), "short_depth_conv_on_hmx_off": ("SHORT_DEPTH_CONV_ON_HMX_OFF", True),
+                           "fp16_relaxed_precision": ("PRECISION ", 0), "use_high_precision_fp16_sigmoid": ("HIGH_PRECISION_SIGMOID", True), "monolithic_lstm": ("MONOLITHIC_LSTM", True),
+                           "advanced_activation_fusion": ("ADVANCED_ACTIVATION_FUSION", False), "weights_packing": ("WEIGHTS_PACKING", True)},
+                "context": {"file_read_memory_budget_in_mb": ("FILE_READ_MEMORY_BUDGET", 5), "init_acceleration": ("INIT_ACCELERATION", True),
+                            "lora_weight_sharing": ("LORA_WEIGHT_SHARING_ENABLED", True), "lora_weight_sharing_ram_preload": ("LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", True),
+                            "extended_udma": ("USE_EXTENDED_UDMA", True), "reused_io_limit_mb": ("REUSED_IO_LIMIT", 7)},
+                "groupContext": {"share_resources": ("SHARE_RESOURCES ", True)},
+                "devices": {"pd_session": ("SIGNEDPD", "signed"), "use_client_context": ("use_client_context", True)}}
+        for section, rows in keys.items():
+            for key, (name, value) in rows.items():
+                with self.subTest(key=key):
+                    one = {key: value}
+                    said = self.said(json.dumps({section: [one] if section in ("graphs", "devices") else one}))
+                    self.assertEqual(said.count(name), 1, said)
+        for text in ('{"graphs": [{"fold_relu_activation_into_conv_off": true}]}', '{"context": {"weight_sharing_enabled": true, "io_memory_estimation": true}}'):
+            self.assertNotIn("no effect", self.said(text))
+
+    def test_options_refused(self):
+        run = ("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--config_file")
+        for text, says in (('{"graphs": [{"num_cores": 2}]}', "NUM_CORES is 2; the device has 1"), ('{"graphs": [{"finalize_config": {"P": 99}}]}', "99"),
+                           ('{"graphs": [{"vtcm_size": 65536}]}', "needs architecture v81"), ('{"graphs": [{"dlbc": 0.5}]}', "0.5"),
+                           ('{"context": {"max_spill_fill_buffer_for_group": 100}}', "group_id")):
+            self.fails(*run, self.config(text), says=says)
+
+    def test_device_refused(self):
+        run = ("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--config_file")
+        for text, says in (('{"devices": [{"device_id": 7}]}', "device_id is 7"), ('{"devices": [{"core_type": 1}]}', "0 (NSP)"), ('{"devices": [{"core_id": ["x"]}]}', "core_id"),
+                           ('{"devices": [{"profiling_level": "zzz"}]}', "zzz"), ('{"devices": [{"core_id": [5], "cores": [{"perf_profile": "burst"}]}]}', "core_id 5")):
+            self.fails(*run, self.config(text), says=says)
+        self.said('{"devices": [{"soc_model": 52, "core_id": [0, 1], "cores": [{"perf_profile": "burst"}]}]}', "--profiling_level", "detailed", "--output_dir", "two")
+        events = self.succeeds("qnn-profile-viewer", "--input_log", "two/qnn-profiling-data.log")
+        self.assertEqual(len(set(re.findall(r"Power config (\d+): core 0xa0", events))), 2)
 
     def test_refused(self):
         run = ("qnn-net-run", "--backend", support.HTP, "--model", self.library, "--input_list", "list.txt", "--config_file")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """qnn-net-run on files that do not fit, on several graphs, and on graphs with several inputs and a batch."""
 
+import json
 import os
 import sys
 
@@ -105,6 +106,17 @@ class NetRun(support.ToolTest):
         self.assertEqual(self.result("sum", "Result_1", "sum_out_0.raw"), [2, 4, 6, 8, 10, 12])
         self.assertEqual(self.result("clip", "Result_0", "clip_out.raw"), [0, 1, 0, 2, 0, 3])
 
+    def test_htp_precision(self):
+        """Floats are float16 inside of libQnnHtp.so, where 70000 is infinite, unless the file says float32."""
+        extension = os.path.join(os.environ.get("OPENQNN_BIN_DIR", "."), "libQnnHtpNetRunExtensions.so")
+        self.write("sum.txt", "%s %s" % (self.floats("a.raw", 1, 2048, 3, 4, 5, 70000), self.floats("b.raw", 10, 1, 30, 40, 50, 60)))
+        self.write("config.json", json.dumps({"backend_extensions": {"shared_library_path": extension, "config_file_path": self.path("htp.json")}}))
+        args = [support.HTP if a == support.CPU else a for a in self.args] + ["--config_file", "config.json", "--input_list", "sum.txt,__"]
+        for value, wanted in ((False, [11, 2048, 33, 44, 55, np.inf]), (True, [11, 2049, 33, 44, 55, 70060])):
+            self.write("htp.json", json.dumps({"graphs": [{"graph_names": ["sum"], "float32": value}]}))
+            self.succeeds(*args)
+            self.assertEqual(self.result("sum", "Result_0", "sum_out_0.raw"), wanted)
+
     def test_skipped_graph(self):
         self.write("clip.txt", self.floats("c.raw", -1, 1, -2, 2, -3, 3))
         self.succeeds(*self.args, "--input_list", "__,clip.txt")
@@ -148,7 +160,7 @@ class NetRun(support.ToolTest):
 
     def test_settings(self):
         self.write("clip.txt", self.floats("c.raw", 1, 2, 3, 4, 5, 6))
-        self.write("c.json", '{"context_configs": {"context_priority": "high", "async_execute_queue_depth": 4},'
+        self.write("c.json", '{"context_configs": {"context_priority": "high", "async_execute_queue_depth": 4, "memory_limit_hint": 9223372036854775807},'
                    ' "graph_configs": [{"graph_name": "other", "graph_priority": "low"}]}')
         done = self.run_tool(*self.args, "--input_list", "__,clip.txt", "--config_file", "c.json", "--perf_profile", "burst", "--timeout", "10000000",
                              "--asynchronous", "--num_inferences", "50", "--keep_num_outputs", "0", "--log_level", "info")

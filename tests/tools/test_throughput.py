@@ -92,6 +92,21 @@ class Throughput(lpai_model.LpaiTest):
             for i in range(7):
                 self.assertEqual(self.read("out", "t0", "Result_%d" % i, "y.raw"), bytes([20 + i % 3]) * 100)
 
+    def test_htp_group(self):
+        """Two contexts with the same group_id: the second one joins the first one's buffer."""
+        self.model(2)
+        extension = os.path.join(os.environ.get("OPENQNN_BIN_DIR", "."), "libQnnHtpNetRunExtensions.so")
+        for group, joined in (({"group_id": 0}, 1), ({}, 0)):
+            settings = self.write("htp.json", json.dumps({"context": group}))
+            config = json.loads(self.read(self.case({}, {"context": "other"}, backend={"backendPath": HTP, "backendExtensions": extension})))
+            config["contexts"].append({"contextName": "other"})
+            config["testCase"]["logLevel"] = "info"
+            for thread in config["testCase"]["threads"]:
+                thread["backendConfig"] = settings
+            done = self.run_tool("qnn-throughput-net-run", "--config", self.write("case.json", json.dumps(config)), "--output", "result.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((done.stdout + done.stderr).count("shares the spill-fill buffer of its group, which has 2 contexts"), joined, done.stderr)
+
     def test_float_files(self):
         self.model()
         self.write("x.raw", b"".join(v.to_bytes(4, "little") for v in [0x3F800000] * 100))  # 1.0

@@ -12,6 +12,7 @@
  *     device_created
  *     alloc              memory for the context binary, when there is one
  *     context_configs    for contextCreate and contextCreateFromBinary, added to those of the program
+ *     context_created    the context was made, from a binary or without
  *     graph_configs      for graphCreate, by the name of the graph, added to those of the program
  *     graph_loaded       the graph was finalized or retrieved, and will be executed: last settings, pools
  *     alloc              memory for inputs and outputs
@@ -33,7 +34,7 @@
 #include "QNN/QnnInterface.h"
 
 #define EXTENSION_SYMBOL "openqnn_extension"
-enum { EXTENSION_VERSION = 2 }; /* changes with every change of this file's structs */
+enum { EXTENSION_VERSION = 3 }; /* changes with every change of this file's structs */
 
 /* What the program tells; valid until close. */
 struct extension_host {
@@ -60,6 +61,7 @@ struct extension {
     int (*device_configs)(void *self, const QnnDevice_Config_t ***ret);
     int (*device_created)(void *self, Qnn_DeviceHandle_t device); /* device NULL: the backend has none */
     int (*context_configs)(void *self, const QnnContext_Config_t ***ret);
+    int (*context_created)(void *self, Qnn_ContextHandle_t context);
     int (*graph_configs)(void *self, const char *graph, const QnnGraph_Config_t ***ret);
     int (*graph_loaded)(void *self, const char *name, Qnn_GraphHandle_t graph,
                         bool *finalize); /* *finalize: call graphFinalize (again) */

@@ -3,6 +3,7 @@
  * qnn-context-binary-generator. It is a client of the public API like the programs that open it; see common/tool_extension.h
  * for when each function is called. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,14 +16,16 @@
 #include "common/tool_extension.h"
 #include "htp_extension/htp_params.h"
 
-enum { MAX_CUSTOM = 24 };
+enum { MAX_CUSTOM = 24, MAX_CORES = 8 };
 
 struct htp_extension {
     struct extension_host host;
     struct arena arena;
     struct htp_params params;
     const struct htp_profile *profile; /* NULL: no votes */
-    uint32_t power_id;                 /* 0: none */
+    uint32_t power_ids[MAX_CORES];     /* one per core that the file names, 0: none */
+    struct htp_extension *next;        /* of those whose context is the first of its group */
+    Qnn_ContextHandle_t first;
     int patch_fd;                      /* -1: none */
     bool asked;                        /* settings of a graph were asked for */
 };
@@ -40,6 +43,20 @@ static const struct htp_core_params *core_of(const struct htp_extension *e)
 
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
 
+static bool profiling_known(const char *level)
+{
+    return str_eq(level, "off") || str_eq(level, "basic") || str_eq(level, "detailed") || str_eq(level, "linting");
+}
+
+static enum status check_context(const struct htp_extension *e)
+{
+    RETURN_IF(e->params.context.spill_fill.given && !e->params.context.group_id.given, ST_INVALID_CONFIG,
+              "%s: context/max_spill_fill_buffer_for_group is given without context/group_id; add the "
+              "number of the group",
+              e->host.config_path);
+    return ST_OK;
+}
+
 static enum status check_device(const struct htp_extension *e, const struct htp_device_params *d)
 {
     const char *file = e->host.config_path;
@@ -47,6 +64,20 @@ static enum status check_device(const struct htp_extension *e, const struct htp_
               "%s: devices/0/dsp_arch is \"%s\"; \"v68\" to \"v89\" are known", file, d->arch);
     RETURN_IF(d->pd_session && !str_eq(d->pd_session, "unsigned") && !str_eq(d->pd_session, "signed"), ST_INVALID_CONFIG,
               "%s: devices/0/pd_session is \"%s\"; \"unsigned\" and \"signed\" are known", file, d->pd_session);
+    RETURN_IF(d->device_id.value != 0, ST_INVALID_CONFIG, "%s: devices/0/device_id is %u; there is one, "
+                                                          "with number 0", file,
+              d->device_id.value);
+    RETURN_IF(d->core_type.value != 0, ST_INVALID_CONFIG, "%s: devices/0/core_type is %u; 0 (NSP) is supported", file,
+              d->core_type.value);
+    RETURN_IF(d->core_ids.n > MAX_CORES, ST_INVALID_CONFIG, "%s: devices/0/core_id has %zu entries; no SoC "
+                                                            "has more than %d",
+              file, d->core_ids.n, MAX_CORES);
+    RETURN_IF(d->profiling && !profiling_known(d->profiling), ST_INVALID_CONFIG,
+              "%s: devices/0/profiling_level is \"%s\"; \"off\", \"basic\", \"detailed\" and \"linting\" "
+              "are known", file,
+              d->profiling);
+    if (d->has_client_context)
+        e->host.log(QNN_LOG_LEVEL_WARN, "devices/0/use_client_context is not available from v68 on; it has no effect");
     if (e->params.devices.n > 1)
         e->host.log(QNN_LOG_LEVEL_WARN, "devices: there is one; the settings of the first are used");
     return ST_OK;
@@ -64,8 +95,9 @@ static enum status choose_profile(struct htp_extension *e)
         return ST_OK;
     e->profile = htp_profile_find(name);
     RETURN_IF(!e->profile, ST_INVALID_CONFIG,
-              "perf_profile is \"%s\"; burst, sustained_high_performance, high_performance, balanced, low_balanced, "
-              "high_power_saver, power_saver, low_power_saver, extreme_power_saver and system_settings are known",
+              "perf_profile is \"%s\"; burst, sustained_high_performance, high_performance, balanced, "
+              "low_balanced, high_power_saver, power_saver, low_power_saver, extreme_power_saver and "
+              "system_settings are known",
               name);
     return ST_OK;
 }
@@ -84,6 +116,7 @@ static enum status open_params(struct htp_extension *e)
     TRY(htp_params_read(e->host.config_path, &e->params, &e->arena));
     if (device_of(e))
         TRY(check_device(e, device_of(e)));
+    TRY(check_context(e));
     TRY(open_patch(e));
     return choose_profile(e);
 }
@@ -162,6 +195,57 @@ static int device_configs(void *self, const QnnDevice_Config_t ***ret)
 
 /* ---- contexts --------------------------------------------------------------------------------------------------------- */
 
+/* The first contexts of groups. All contexts of the program with the same group_id share a spill-fill buffer. */
+static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct htp_extension *groups;
+
+static struct htp_extension *find_group(uint32_t id)
+{
+    for (struct htp_extension *e = groups; e; e = e->next)
+        if (e->params.context.group_id.value == id)
+            return e;
+    return NULL;
+}
+
+static Qnn_ContextHandle_t first_of_group(uint32_t id)
+{
+    pthread_mutex_lock(&groups_lock);
+    const struct htp_extension *e = find_group(id);
+    Qnn_ContextHandle_t first = e ? e->first : NULL;
+    pthread_mutex_unlock(&groups_lock);
+    return first;
+}
+
+static int context_created(void *self, Qnn_ContextHandle_t context)
+{
+    struct htp_extension *e = self;
+
+    if (!e->params.context.group_id.given)
+        return ST_OK;
+    pthread_mutex_lock(&groups_lock);
+    if (!find_group(e->params.context.group_id.value)) {
+        e->first = context;
+        e->next = groups;
+        groups = e;
+    }
+    pthread_mutex_unlock(&groups_lock);
+    return ST_OK;
+}
+
+static void context_freed(void *self)
+{
+    struct htp_extension *e = self;
+
+    pthread_mutex_lock(&groups_lock);
+    for (struct htp_extension **at = &groups; *at; at = &(*at)->next) {
+        if (*at != e)
+            continue;
+        *at = e->next;
+        break;
+    }
+    pthread_mutex_unlock(&groups_lock);
+}
+
 static uint32_t context_customs(const struct htp_params *p, int patch_fd, QnnHtpContext_CustomConfig_t c[MAX_CUSTOM])
 {
     uint32_t n = 0;
@@ -187,6 +271,7 @@ static uint32_t context_customs(const struct htp_params *p, int patch_fd, QnnHtp
     }
     if (p->context.group_id.given) {
         c[n].option = QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS;
+        c[n].groupRegistration.firstGroupHandle = first_of_group(p->context.group_id.value);
         c[n++].groupRegistration.maxSpillFillBuffer = p->context.spill_fill.value;
     }
     return n;
@@ -264,6 +349,10 @@ static uint32_t graph_customs(const struct htp_graph_params *p, QnnHtpGraph_Cust
         c[n++].finalizeConfig =
             (QnnHtpGraph_FinalizeConfig_t){ "P", { .dataType = QNN_DATATYPE_UINT_32, .uint32Value = p->finalize.p.value } };
     }
+    if (p->float32.given) {
+        c[n].option = (QnnHtpGraph_ConfigOption_t)HTP_OPTION_FLOAT32;
+        c[n++].foldReluActivationIntoConvOff = p->float32.value; /* any flag */
+    }
     if (p->fp16.given) {
         c[n].option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION;
         c[n++].precision = p->fp16.value ? QNN_PRECISION_FLOAT16 : QNN_PRECISION_FLOAT32;
@@ -307,13 +396,13 @@ static enum status infrastructure(const struct htp_extension *e, const QnnHtpDev
     return ST_OK;
 }
 
-static QnnHtpPerfInfrastructure_PowerConfig_t clock_vote(const struct htp_extension *e)
+static QnnHtpPerfInfrastructure_PowerConfig_t clock_vote(const struct htp_extension *e, uint32_t id)
 {
     QnnHtpPerfInfrastructure_VoltageCorner_t v = (QnnHtpPerfInfrastructure_VoltageCorner_t)e->profile->corner;
     return (QnnHtpPerfInfrastructure_PowerConfig_t){
         .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3,
         .dcvsV3Config = {
-            .contextId = e->power_id, .setDcvsEnable = 1,
+            .contextId = id, .setDcvsEnable = 1,
             .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
             .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v,
             .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
@@ -322,12 +411,13 @@ static QnnHtpPerfInfrastructure_PowerConfig_t clock_vote(const struct htp_extens
     };
 }
 
-static uint32_t power_configs(const struct htp_extension *e, QnnHtpPerfInfrastructure_PowerConfig_t c[MAX_CUSTOM])
+static uint32_t power_configs(const struct htp_extension *e, uint32_t id,
+                              QnnHtpPerfInfrastructure_PowerConfig_t c[MAX_CUSTOM])
 {
     const struct htp_core_params none = { 0 }, *core = core_of(e) ? core_of(e) : &none;
     uint32_t n = 0, polling = core->polling.given ? core->polling.value : e->profile->polling_us;
     if (e->profile->sleep_us)
-        c[n++] = clock_vote(e);
+        c[n++] = clock_vote(e, id);
     c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY;
     c[n++].rpcControlLatencyConfig = core->latency.given ? core->latency.value : 100;
     c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME;
@@ -336,6 +426,9 @@ static uint32_t power_configs(const struct htp_extension *e, QnnHtpPerfInfrastru
         c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_TIMEOUT_INTERVAL_US;
         c[n++].hmxTimeoutIntervalUsConfig = core->hmx_timeout.value;
     }
+    if (core->adaptive.value && !polling)
+        e->host.log(QNN_LOG_LEVEL_WARN, "adaptive_polling_time has no effect: the profile does not poll; "
+                                        "give rpc_polling_time");
     if (core->adaptive.given && polling) {
         c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_ADAPTIVE_POLLING_TIME;
         c[n++].adaptivePollingTimeConfig = core->adaptive.value;
@@ -343,25 +436,50 @@ static uint32_t power_configs(const struct htp_extension *e, QnnHtpPerfInfrastru
     return n;
 }
 
+/* The core that vote `i` is for; a file without cores means the first one. */
+static uint32_t core_at(const struct htp_extension *e, uint32_t i)
+{
+    const struct htp_device_params *d = device_of(e);
+    return d && d->core_ids.n ? ((const uint32_t *)d->core_ids.items)[i] : 0;
+}
+
+static uint32_t count_cores(const struct htp_extension *e)
+{
+    const struct htp_device_params *d = device_of(e);
+    return d && d->core_ids.n ? (uint32_t)d->core_ids.n : 1;
+}
+
+static enum status vote(struct htp_extension *e, const QnnHtpDevice_PerfInfrastructure_t *perf, uint32_t i)
+{
+    QnnHtpPerfInfrastructure_PowerConfig_t configs[MAX_CUSTOM];
+    const QnnHtpPerfInfrastructure_PowerConfig_t *list[MAX_CUSTOM + 1] = { NULL };
+    uint32_t *id = &e->power_ids[i];
+
+    Qnn_ErrorHandle_t error = *id ? QNN_SUCCESS : perf->createPowerConfigId(0, core_at(e, i), id);
+    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "devices/0/core_id %u: error %u; the SoC has fewer cores", core_at(e, i),
+              (unsigned)QNN_GET_ERROR_CODE(error));
+
+    memset(configs, 0, sizeof(configs));
+    uint32_t n = power_configs(e, *id, configs);
+    for (uint32_t k = 0; k < n; k++)
+        list[k] = &configs[k];
+    error = perf->setPowerConfig(*id, list);
+    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "performance profile \"%s\": error %u", e->profile->name,
+              (unsigned)QNN_GET_ERROR_CODE(error));
+    return ST_OK;
+}
+
 static int before_execute(void *self, Qnn_GraphHandle_t graph)
 {
     struct htp_extension *e = self;
     const QnnHtpDevice_PerfInfrastructure_t *perf;
-    QnnHtpPerfInfrastructure_PowerConfig_t configs[MAX_CUSTOM];
-    const QnnHtpPerfInfrastructure_PowerConfig_t *list[MAX_CUSTOM + 1] = { NULL };
+
     (void)graph;
     if (!e->profile || (!e->profile->sleep_us && !core_of(e)))
         return ST_OK; /* a profile that leaves the clocks alone, and no settings of a core beside it */
     TRY(infrastructure(e, &perf));
-    Qnn_ErrorHandle_t error = e->power_id ? QNN_SUCCESS : perf->createPowerConfigId(0, 0, &e->power_id);
-    memset(configs, 0, sizeof(configs));
-    uint32_t n = power_configs(e, configs);
-    for (uint32_t i = 0; i < n; i++)
-        list[i] = &configs[i];
-    if (error == QNN_SUCCESS)
-        error = perf->setPowerConfig(e->power_id, list);
-    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "performance profile \"%s\": error %u", e->profile->name,
-              (unsigned)QNN_GET_ERROR_CODE(error));
+    for (uint32_t i = 0; i < count_cores(e); i++)
+        TRY(vote(e, perf, i));
     return ST_OK;
 }
 
@@ -369,12 +487,15 @@ static int after_execute(void *self, Qnn_GraphHandle_t graph)
 {
     struct htp_extension *e = self;
     const QnnHtpDevice_PerfInfrastructure_t *perf;
+
     (void)graph;
-    if (!e->power_id)
-        return ST_OK;
-    TRY(infrastructure(e, &perf));
-    perf->destroyPowerConfigId(e->power_id);
-    e->power_id = 0;
+    for (uint32_t i = 0; i < MAX_CORES; i++) {
+        if (!e->power_ids[i])
+            continue;
+        TRY(infrastructure(e, &perf));
+        perf->destroyPowerConfigId(e->power_ids[i]);
+        e->power_ids[i] = 0;
+    }
     return ST_OK;
 }
 
@@ -400,9 +521,11 @@ __attribute__((visibility("default"))) const struct extension openqnn_extension 
     .explain = status_text,
     .device_configs = device_configs,
     .context_configs = context_configs,
+    .context_created = context_created,
     .graph_configs = graph_configs,
     .before_execute = before_execute,
     .after_execute = after_execute,
+    .context_freed = context_freed,
     .shared_io = shared_io,
     .profiling_level = profiling_level,
 };

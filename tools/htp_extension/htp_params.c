@@ -14,77 +14,126 @@
 #define P(member) offsetof(struct htp_params, member)
 #define X(member) (P(context.member) - P(context))
 
-static const struct json_field finalize_fields[] = { { "P", JSON_U32, offsetof(struct htp_u32, value),
-                                                       .seen = offsetof(struct htp_u32, given) },
-                                                     {} };
+/* clang-format off */
+#define ROW(key, kind, text, shown, ...) { key, kind, .about = text, .test = "test_htp_tools.py: " shown, __VA_ARGS__ }
+static const struct json_field finalize_fields[] = {
+    ROW("P", JSON_U32, "FINALIZE_CONFIG, key \"P\"", "test_options_refused",
+        .offset = offsetof(struct htp_u32, value), .seen = offsetof(struct htp_u32, given)),
+    {}
+};
 static const struct json_field graph_fields[] = {
-    { "graph_names", JSON_STRINGS, .offset = G(names) },
-    { "vtcm_mb", JSON_U32, G(vtcm_mb.value), .seen = G(vtcm_mb.given) },
-    { "hvx_threads", JSON_U32, G(hvx_threads.value), .seen = G(hvx_threads.given) },
-    { "vtcm_size", JSON_U32, G(vtcm_bytes.value), .seen = G(vtcm_bytes.given) },
-    { "O", JSON_F64, G(level.value), .min = 1, .max = 3, .seen = G(level.given) },
-    { "dlbc", JSON_F64, G(dlbc.value), .max = UINT32_MAX, .seen = G(dlbc.given) },
-    { "dlbc_weights", JSON_F64, G(dlbc_weights.value), .max = UINT32_MAX, .seen = G(dlbc_weights.given) },
-    { "sparse_weights_compression", JSON_F64, G(sparse_weights.value), .max = UINT32_MAX, .seen = G(sparse_weights.given) },
-    { "finalize_config", JSON_OBJECT, G(finalize), .sub = finalize_fields },
-    { "num_cores", JSON_U32, G(cores.value), .min = 1, .max = 8, .seen = G(cores.given) },
-    { "slc_alloc_enable", JSON_F64, G(slc.value), .max = UINT32_MAX, .seen = G(slc.given) },
-    { "weights_packing", JSON_BOOL, G(weights_packing.value), .seen = G(weights_packing.given) },
-    { "short_depth_conv_on_hmx_off", JSON_BOOL, G(short_depth_off.value), .seen = G(short_depth_off.given) },
-    { "fold_relu_activation_into_conv_off", JSON_BOOL, G(fold_relu_off.value), .seen = G(fold_relu_off.given) },
-    { "fp16_relaxed_precision", JSON_U32, G(fp16.value), .max = 1, .seen = G(fp16.given) },
-    { "use_high_precision_fp16_sigmoid", JSON_BOOL, G(sigmoid.value), .seen = G(sigmoid.given) },
-    { "monolithic_lstm", JSON_BOOL, G(monolithic_lstm.value), .seen = G(monolithic_lstm.given) },
-    { "advanced_activation_fusion", JSON_BOOL, G(activation_fusion.value), .seen = G(activation_fusion.given) },
+    ROW("graph_names", JSON_STRINGS, "the graphs that these settings are for; none: all", "test_names_and_files",
+        .offset = G(names)),
+    ROW("vtcm_mb", JSON_U32, "VTCM_SIZE_IN_MB", "test_every_key", .offset = G(vtcm_mb.value), .seen = G(vtcm_mb.given)),
+    ROW("hvx_threads", JSON_U32, "NUM_HVX_THREADS", "test_every_key",
+        .offset = G(hvx_threads.value), .seen = G(hvx_threads.given)),
+    ROW("vtcm_size", JSON_U32, "VTCM_SIZE_IN_BYTES", "test_sizes_in_bytes",
+        .offset = G(vtcm_bytes.value), .seen = G(vtcm_bytes.given)),
+    ROW("O", JSON_F64, "FINALIZE_OPTIMIZATION_FLAG", "test_every_key", .offset = G(level.value), .min = 1, .max = 3,
+        .seen = G(level.given)),
+    ROW("dlbc", JSON_F64, "ENABLE_DLBC", "test_options_told", .offset = G(dlbc.value), .max = UINT32_MAX,
+        .seen = G(dlbc.given)),
+    ROW("dlbc_weights", JSON_F64, "ENABLE_DLBC_WEIGHTS", "test_options_told", .offset = G(dlbc_weights.value),
+        .max = UINT32_MAX, .seen = G(dlbc_weights.given)),
+    ROW("sparse_weights_compression", JSON_F64, "ENABLE_SPARSE_WEIGHTS_COMPRESSION", "test_options_told",
+        .offset = G(sparse_weights.value), .max = UINT32_MAX, .seen = G(sparse_weights.given)),
+    ROW("finalize_config", JSON_OBJECT, "FINALIZE_CONFIG", "test_options_refused", .offset = G(finalize),
+        .sub = finalize_fields),
+    ROW("num_cores", JSON_U32, "NUM_CORES", "test_options_refused", .offset = G(cores.value), .min = 1, .max = 8,
+        .seen = G(cores.given)),
+    ROW("slc_alloc_enable", JSON_F64, "ENABLE_SLC_ALLOCATOR", "test_options_told", .offset = G(slc.value),
+        .max = UINT32_MAX, .seen = G(slc.given)),
+    ROW("weights_packing", JSON_BOOL, "WEIGHTS_PACKING", "test_options_told", .offset = G(weights_packing.value),
+        .seen = G(weights_packing.given)),
+    ROW("short_depth_conv_on_hmx_off", JSON_BOOL, "SHORT_DEPTH_CONV_ON_HMX_OFF", "test_options_told",
+        .offset = G(short_depth_off.value), .seen = G(short_depth_off.given)),
+    ROW("fold_relu_activation_into_conv_off", JSON_BOOL, "FOLD_RELU_ACTIVATION_INTO_CONV_OFF", "test_options_told",
+        .offset = G(fold_relu_off.value), .seen = G(fold_relu_off.given)),
+    ROW("fp16_relaxed_precision", JSON_U32, "PRECISION, which is deprecated and has no effect", "test_options_told",
+        .offset = G(fp16.value), .max = 1, .seen = G(fp16.given)),
+    { "float32", JSON_BOOL, .about = "FLOAT32, an option of openqnn alone: the graph computes in float32",
+        .test = "test_net_run.py: test_htp_precision", .offset = G(float32.value), .seen = G(float32.given) },
+    ROW("use_high_precision_fp16_sigmoid", JSON_BOOL, "HIGH_PRECISION_SIGMOID", "test_options_told",
+        .offset = G(sigmoid.value), .seen = G(sigmoid.given)),
+    ROW("monolithic_lstm", JSON_BOOL, "MONOLITHIC_LSTM", "test_options_told", .offset = G(monolithic_lstm.value),
+        .seen = G(monolithic_lstm.given)),
+    ROW("advanced_activation_fusion", JSON_BOOL, "ADVANCED_ACTIVATION_FUSION", "test_options_told",
+        .offset = G(activation_fusion.value), .seen = G(activation_fusion.given)),
     {}
 };
 static const struct json_field core_fields[] = {
-    { "perf_profile", JSON_STRING, .offset = C(profile) },
-    { "rpc_control_latency", JSON_U32, C(latency.value), .seen = C(latency.given) },
-    { "rpc_polling_time", JSON_U32, C(polling.value), .max = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIG_MAX_RPC_POLLING_TIME,
-      .seen = C(polling.given) },
-    { "hmx_timeout_us", JSON_U32, C(hmx_timeout.value), .seen = C(hmx_timeout.given) },
-    { "adaptive_polling_time", JSON_U32, C(adaptive.value), .seen = C(adaptive.given) },
+    ROW("perf_profile", JSON_STRING, "the votes of a performance profile; --perf_profile wins", "test_votes",
+        .offset = C(profile)),
+    ROW("rpc_control_latency", JSON_U32, "RPC_CONTROL_LATENCY", "test_votes", .offset = C(latency.value),
+        .seen = C(latency.given)),
+    ROW("rpc_polling_time", JSON_U32, "RPC_POLLING_TIME", "test_votes", .offset = C(polling.value),
+        .max = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIG_MAX_RPC_POLLING_TIME, .seen = C(polling.given)),
+    ROW("hmx_timeout_us", JSON_U32, "HMX_TIMEOUT_INTERVAL_US", "test_votes", .offset = C(hmx_timeout.value),
+        .seen = C(hmx_timeout.given)),
+    ROW("adaptive_polling_time", JSON_U32, "ADAPTIVE_POLLING_TIME; a warning where the profile does not poll", "test_votes",
+        .offset = C(adaptive.value), .seen = C(adaptive.given)),
     {}
 };
 static const struct json_field device_fields[] = {
-    { "device_id", JSON_U32, D(device_id.value), .seen = D(device_id.given) },
-    { "core_id", JSON_ANY, D(has_core_id), .seen = D(has_core_id) },
-    { "core_type", JSON_U32, D(core_type.value), .max = 1, .seen = D(core_type.given) },
-    { "soc_id", JSON_U32, D(soc_id.value), .seen = D(soc_id.given) },
-    { "soc_model", JSON_U32, D(soc_model.value), .seen = D(soc_model.given) },
-    { "dsp_arch", JSON_STRING, .offset = D(arch) },
-    { "pd_session", JSON_STRING, .offset = D(pd_session) },
-    { "profiling_level", JSON_STRING, .offset = D(profiling) },
-    { "use_client_context", JSON_BOOL, .offset = D(client_context) },
-    { "cores", JSON_LIST, D(cores), .sub = core_fields, .item_size = sizeof(struct htp_core_params) },
+    ROW("device_id", JSON_U32, "0; others are refused", "test_device_refused", .offset = D(device_id.value),
+        .seen = D(device_id.given)),
+    ROW("core_id", JSON_U32S, "the cores that votes are for; refused where the SoC has fewer", "test_device_refused",
+        .offset = D(core_ids)),
+    ROW("core_type", JSON_U32, "0 (NSP); 1 (HPASS) is refused", "test_device_refused", .offset = D(core_type.value),
+        .max = 1, .seen = D(core_type.given)),
+    ROW("soc_id", JSON_U32, "SOC; soc_model wins", "test_every_key", .offset = D(soc_id.value), .seen = D(soc_id.given)),
+    ROW("soc_model", JSON_U32, "SOC", "test_every_key", .offset = D(soc_model.value), .seen = D(soc_model.given)),
+    ROW("dsp_arch", JSON_STRING, "ARCH, \"v68\" to \"v89\"", "test_refused", .offset = D(arch)),
+    ROW("pd_session", JSON_STRING, "SIGNEDPD: \"unsigned\" or \"signed\"", "test_refused", .offset = D(pd_session)),
+    ROW("profiling_level", JSON_STRING, "off, basic, detailed, linting; --profiling_level wins unless it is "
+        "\"backend\"",
+        "test_device_refused", .offset = D(profiling)),
+    ROW("use_client_context", JSON_BOOL, "not available from v68 on: a warning", "test_options_told",
+        .offset = D(client_context), .seen = D(has_client_context)),
+    ROW("cores", JSON_LIST, "votes; those of the first entry count for all cores of core_id", "test_votes",
+        .offset = D(cores), .sub = core_fields, .item_size = sizeof(struct htp_core_params)),
     {}
 };
 static const struct json_field context_fields[] = {
-    { "weight_sharing_enabled", JSON_BOOL, X(weight_sharing.value), .seen = X(weight_sharing.given) },
-    { "max_spill_fill_buffer_for_group", JSON_U32, X(spill_fill.value), .seen = X(spill_fill.given) },
-    { "group_id", JSON_U32, X(group_id.value), .seen = X(group_id.given) },
-    { "file_read_memory_budget_in_mb", JSON_U32, X(file_budget_mb.value), .seen = X(file_budget_mb.given) },
-    { "io_memory_estimation", JSON_BOOL, X(io_estimation.value), .seen = X(io_estimation.given) },
-    { "init_acceleration", JSON_BOOL, X(init_acceleration.value), .seen = X(init_acceleration.given) },
-    { "lora_weight_sharing", JSON_BOOL, X(lora_sharing.value), .seen = X(lora_sharing.given) },
-    { "lora_weight_sharing_ram_preload", JSON_BOOL, X(lora_preload.value), .seen = X(lora_preload.given) },
-    { "concurrent_deserialization_patch", JSON_STRING, .offset = X(patch) },
-    { "extended_udma", JSON_BOOL, X(extended_udma.value), .seen = X(extended_udma.given) },
-    { "reused_io_limit_mb", JSON_U32, X(reused_io_mb.value), .seen = X(reused_io_mb.given) },
+    ROW("weight_sharing_enabled", JSON_BOOL, "WEIGHT_SHARING_ENABLED", "test_options_told",
+        .offset = X(weight_sharing.value), .seen = X(weight_sharing.given)),
+    ROW("max_spill_fill_buffer_for_group", JSON_U32, "bytes of the group's spill-fill buffer, with group_id",
+        "test_options_refused", .offset = X(spill_fill.value), .seen = X(spill_fill.given)),
+    { "group_id", JSON_U32, .about = "REGISTER_MULTI_CONTEXTS: contexts of the program with the same number "
+                                     "share a spill-fill buffer", .test = "test_throughput.py: test_htp_group",
+        .offset = X(group_id.value), .seen = X(group_id.given) },
+    ROW("file_read_memory_budget_in_mb", JSON_U32, "FILE_READ_MEMORY_BUDGET", "test_options_told",
+        .offset = X(file_budget_mb.value), .seen = X(file_budget_mb.given)),
+    ROW("io_memory_estimation", JSON_BOOL, "IO_MEM_ESTIMATION", "test_options_told", .offset = X(io_estimation.value),
+        .seen = X(io_estimation.given)),
+    ROW("init_acceleration", JSON_BOOL, "INIT_ACCELERATION", "test_options_told", .offset = X(init_acceleration.value),
+        .seen = X(init_acceleration.given)),
+    ROW("lora_weight_sharing", JSON_BOOL, "LORA_WEIGHT_SHARING_ENABLED", "test_options_told",
+        .offset = X(lora_sharing.value), .seen = X(lora_sharing.given)),
+    ROW("lora_weight_sharing_ram_preload", JSON_BOOL, "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", "test_options_told",
+        .offset = X(lora_preload.value), .seen = X(lora_preload.given)),
+    ROW("concurrent_deserialization_patch", JSON_STRING, "CONCURRENT_DESERIALIZATION_PATCH: a file", "test_names_and_files",
+        .offset = X(patch)),
+    ROW("extended_udma", JSON_BOOL, "USE_EXTENDED_UDMA", "test_options_told", .offset = X(extended_udma.value),
+        .seen = X(extended_udma.given)),
+    ROW("reused_io_limit_mb", JSON_U32, "REUSED_IO_LIMIT", "test_options_told", .offset = X(reused_io_mb.value),
+        .seen = X(reused_io_mb.given)),
     {}
 };
-static const struct json_field group_fields[] = { { "share_resources", JSON_BOOL, P(group.share_resources.value) - P(group),
-                                                    .seen = P(group.share_resources.given) - P(group) },
-                                                  { "reused_io_limit_mb", JSON_U32, P(group.reused_io_mb.value) - P(group),
-                                                    .seen = P(group.reused_io_mb.given) - P(group) },
-                                                  {} };
+static const struct json_field group_fields[] = {
+    ROW("share_resources", JSON_BOOL, "SHARE_RESOURCES", "test_options_told",
+        .offset = P(group.share_resources.value) - P(group), .seen = P(group.share_resources.given) - P(group)),
+    ROW("reused_io_limit_mb", JSON_U32, "REUSED_IO_LIMIT", "test_options_told",
+        .offset = P(group.reused_io_mb.value) - P(group), .seen = P(group.reused_io_mb.given) - P(group)),
+    {}
+};
 static const char *const memory_types[] = { "shared_buffer", NULL };
 static const struct json_field memory_fields[] = {
-    { "mem_type", JSON_ENUM, P(memory.type) - P(memory), .names = memory_types, .seen = P(memory.given) - P(memory) },
+    ROW("mem_type", JSON_ENUM, "inputs and outputs in one shared buffer", "test_every_key",
+        .offset = P(memory.type) - P(memory), .names = memory_types, .seen = P(memory.given) - P(memory)),
     {}
 };
-static const struct json_field fields[] = {
+const struct json_field htp_params_fields[] = {
     { "graphs", JSON_LIST, P(graphs), .sub = graph_fields, .item_size = sizeof(struct htp_graph_params) },
     { "devices", JSON_LIST, P(devices), .sub = device_fields, .item_size = sizeof(struct htp_device_params) },
     { "context", JSON_OBJECT, P(context), .sub = context_fields },
@@ -92,6 +141,7 @@ static const struct json_field fields[] = {
     { "memory", JSON_OBJECT, P(memory), .sub = memory_fields },
     {}
 };
+/* clang-format on */
 
 /* One corner for bus and core, least, wanted and most; polling where the documents have it on. */
 static const struct htp_profile profiles[] = {
@@ -111,7 +161,7 @@ static const struct htp_profile profiles[] = {
 enum status htp_params_read(const char *path, struct htp_params *ret, struct arena *arena)
 {
     *ret = (struct htp_params){ 0 };
-    return path ? json_read_file(path, fields, ret, arena) : ST_OK;
+    return path ? json_read_file(path, htp_params_fields, ret, arena) : ST_OK;
 }
 
 const struct htp_profile *htp_profile_find(const char *name)

@@ -27,7 +27,7 @@ struct htp_graph_params {
     struct json_list names; /* of strings; none: all graphs */
     struct htp_u32 vtcm_mb, vtcm_bytes, hvx_threads, cores, fp16;
     struct htp_real level, dlbc, dlbc_weights, slc, sparse_weights;
-    struct htp_flag weights_packing, short_depth_off, fold_relu_off, sigmoid, monolithic_lstm, activation_fusion;
+    struct htp_flag weights_packing, short_depth_off, fold_relu_off, sigmoid, monolithic_lstm, activation_fusion, float32;
     struct {
         struct htp_u32 p;
     } finalize;
@@ -42,7 +42,8 @@ struct htp_core_params {
 struct htp_device_params {
     struct htp_u32 soc_id, soc_model, device_id, core_type;
     const char *arch, *pd_session, *profiling;
-    bool client_context, has_core_id;
+    bool client_context, has_client_context;
+    struct json_list core_ids; /* of uint32_t */
     struct json_list cores; /* of struct htp_core_params */
 };
 
@@ -63,12 +64,16 @@ struct htp_params {
     } memory;
 };
 
+/* A graph option of openqnn alone, docs/htp-options.md. */
+#define HTP_OPTION_FLOAT32 0x4F510001
+
 /* What a performance profile votes for: the table of the public documents. */
 struct htp_profile {
     const char *name;
     uint32_t sleep_us, corner, polling_us;
 };
 
+extern const struct json_field htp_params_fields[]; /* ends with an empty one */
 enum status htp_params_read(const char *path, struct htp_params *ret, struct arena *arena); /* path NULL: nothing is given */
 const struct htp_profile *htp_profile_find(const char *name); /* NULL: unknown */
 uint32_t htp_params_arch(const char *text);                  /* "v73" or "73": 73; 0: not an architecture */

@@ -129,6 +129,7 @@ enum status session_compose(struct session *s)
     if (error != QNN_SUCCESS)
         return library_fail(api, error, "the context could not be created");
     m.stop_ns = clock_ns();
+    TRY(extension_context_created(s));
     TRY(session_measured(s, &m));
     m = (struct session_measure){ .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_COMPOSE_GRAPHS, .start_ns = clock_ns() };
     TRY(compose_models(s));
@@ -283,6 +284,7 @@ enum status session_retrieve(struct session *s, const char *path, bool map)
     m.stop_ns = clock_ns();
     if (error != QNN_SUCCESS)
         return library_fail(&s->backend.api, error, "no context could be created from \"%s\"", path);
+    TRY(extension_context_created(s));
     TRY(session_measured(s, &m));
     for (uint32_t i = 0; i < n; i++)
         TRY(retrieve_graph(s, &graphs[i]));

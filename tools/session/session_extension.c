@@ -201,6 +201,11 @@ enum status extension_context_configs(struct session *s)
     return ST_OK;
 }
 
+enum status extension_context_created(struct session *s)
+{
+    return ASK(s, context_created, s->context);
+}
+
 enum status extension_graph_configs(struct session *s, const char *graph, const QnnGraph_Config_t **own,
                                     const QnnGraph_Config_t ***ret)
 {

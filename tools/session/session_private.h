@@ -21,6 +21,7 @@ enum status extension_backend_configs(struct session *s, const QnnBackend_Config
 enum status extension_backend_created(struct session *s);
 enum status extension_device_configs(struct session *s, const QnnDevice_Config_t ***ret);
 enum status extension_device_created(struct session *s);
+enum status extension_context_created(struct session *s);
 enum status extension_context_configs(struct session *s); /* joins them with s->context_configs */
 /* `own` and those of the extension in one list that the caller frees with mem_free. */
 enum status extension_graph_configs(struct session *s, const char *graph, const QnnGraph_Config_t **own,
