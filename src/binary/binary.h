@@ -182,7 +182,7 @@ struct binary_extra {
     const char *oem;    /* NULL: none */
     const void *own;    /* bytes of the backend that made it */
     uint64_t own_bytes; /* 0: none */
-    bool apart;         /* graphs keep constants of their own, unless all are equal to another's */
+    bool apart;         /* graphs keep constants of their own, but for those that had one section before */
 };
 
 /* Several one-graph files into one; constants that graphs have in common are stored once. `extra` may be NULL. */

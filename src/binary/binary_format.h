@@ -199,7 +199,7 @@ struct bin_share {
     VEC(struct bin_shared) consts, added;
     VEC(struct bin_shared_section) sections;
     VEC(uint32_t) slots;
-    bool apart; /* only graphs all of whose constants are equal share them */
+    bool apart; /* only graphs that had one section before share it */
 };
 
 /* The section that the constants of a graph are in, or are put into; `records` are its tensors, whose offsets change. `crc`:

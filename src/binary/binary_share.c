@@ -6,8 +6,8 @@
  *     decode:   embeddings weights mask'        becomes     both graphs name it
  *
  * Others begin a section of their own, so that a graph that is used alone brings little that only others need. Bytes are
- * compared, not names; the first graph of a section keeps its offsets. Where graphs are to stay apart, only those whose
- * sections are the same as a whole share one. */
+ * compared, not names; the first graph of a section keeps its offsets. Where graphs are to stay apart, only those that had
+ * one section before share one. */
 #include <string.h>
 #include <zlib.h>
 
@@ -118,17 +118,6 @@ static enum status choose(const struct bin_share *s, const struct binary_graph *
     return ST_OK;
 }
 
-/* The section that is, from its first byte to its last, the one of this graph. */
-static uint32_t choose_same(const struct bin_share *s, const struct binary_graph *g, uint32_t crc)
-{
-    for (uint32_t i = 0; i < s->sections.n; i++) {
-        const struct bin_shared_section *o = &s->sections.at[i];
-        if (o->bytes == g->constant_bytes && o->crc == crc && memcmp(o->data, g->constants, o->bytes) == 0)
-            return i;
-    }
-    return BINARY_NONE;
-}
-
 static const struct bin_shared *find_in(const struct bin_share *s, const struct bin_shared *want, uint32_t section)
 {
     const struct bin_shared *c = find(s, want, NULL);
@@ -206,9 +195,7 @@ enum status bin_share_graph(struct bin_share *s, const struct binary_graph *g, u
     *ret = section_of(s, g);
     if (*ret != BINARY_NONE)
         return keep(s, g, *ret);
-    if (s->apart)
-        *ret = choose_same(s, g, crc);
-    else
+    if (!s->apart)
         TRY(choose(s, g, ret));
     if (*ret == BINARY_NONE)
         return begin_section(s, g, crc, ret);

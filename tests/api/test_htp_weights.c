@@ -144,6 +144,11 @@ static void test_deferred(void **state)
     struct net loaded[GRAPHS] = { nets[0], nets[1] };
     QnnContext_Config_t defer = { .option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT, .isGraphInitDeferred = true };
     const QnnContext_Config_t *list[] = { &defer, NULL };
+    QnnHtpContext_CustomConfig_t sharing = { .option = QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+                                             .weightSharingEnabled = true };
+    QnnContext_Config_t custom = { .option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &sharing };
+    const QnnContext_Config_t *share[] = { &custom, NULL };
+    OK(q.contextSetConfig(env.context, share));
     OK(q.contextGetBinary(env.context, file, sizeof file, &size));
     OK(q.contextCreateFromBinary(env.backend, NULL, list, file, size, &c, NULL));
     uint64_t once = need / GRAPHS; /* the weights of both are the same, and in the file once */

@@ -158,6 +158,33 @@ static void test_not_asked(void **state)
     free(three.data);
 }
 
+/* Without the option graphs keep constants of their own, also when they are all equal. */
+static void test_off_means_off(void **state)
+{
+    (void)state;
+    if (!lib_is_htp())
+        return;
+    struct saved sizes[2][2];
+
+    for (int shared = 0; shared < 2; shared++) {
+        Qnn_ContextHandle_t c;
+
+        if (shared)
+            c = sharing_context();
+        else
+            OK(q.contextCreate(env.backend, NULL, NULL, &c));
+        product(c, names[0], ROWS, 0, &built[0]);
+        sizes[shared][0] = save(c);
+        product(c, names[1], ROWS, 0, &built[1]);
+        sizes[shared][1] = save(c);
+        OK(q.contextFree(c, NULL));
+        free(sizes[shared][0].data);
+        free(sizes[shared][1].data);
+    }
+    assert_true(sizes[0][1].size >= sizes[0][0].size + sizeof weights);
+    assert_true(sizes[1][1].size <= sizes[1][0].size + sizeof weights / 8);
+}
+
 static int setup(void **state)
 {
     fill();
@@ -170,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_prompts_and_steps),
         cmocka_unit_test(test_little_in_common),
         cmocka_unit_test(test_not_asked),
+        cmocka_unit_test(test_off_means_off),
     };
     return cmocka_run_group_tests_name("shared weights", tests, setup, env_teardown);
 }

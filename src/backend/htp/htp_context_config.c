@@ -54,10 +54,11 @@ static enum status take_list(const struct htp_option *option, const void *custom
 #define FLAG(field) .allowed = "true, false", .value = HTP_VALUE_FLAG, .at = AT(field)
 static const struct htp_option option_rows[] = {
     OPTION(WEIGHT_SHARING_ENABLED, FLAG(weight_sharing), .arch = 73,
-        .test = "test_shared_weights.c: test_prompts_and_steps, test_htp_limits.c: test_weight_sharing_limits",
+        .test = "test_shared_weights.c: test_prompts_and_steps, test_shared_weights.c: test_off_means_off, "
+                "test_htp_limits.c: test_weight_sharing_limits",
         .effect = "constants that graphs of the context have in common are stored once in its binary, and "
                   "are in memory once when it is loaded; at most 64 graphs, not with ENABLE_DLBC_WEIGHTS. "
-                  "Without it only graphs whose constants are all equal share them"),
+                  "Without it graphs keep constants of their own, also equal ones"),
     OPTION(REGISTER_MULTI_CONTEXTS, .take = take_group, .at = AT(grouped), .test = "test_htp_group.c: test_counted_once",
         .allowed = "the first context's handle (0 for the first), and bytes (0: what its largest graph spills)",
         .effect = "contexts of the group use one spill-fill buffer"),
