@@ -6,6 +6,7 @@
 #include "api/counts.h"
 #include "api/graph_build.h"
 #include "api/objects.h"
+#include "api/thread_words.h"
 #include "base/clock.h"
 
 /* ---- building --------------------------------------------------------------------------------------------------------- */
@@ -224,6 +225,7 @@ static enum status run_now(struct graph_run *r, const struct run_args *a, void *
 static enum status execute_in_turn(struct api_graph *g, const struct run_args *a, void *profile, struct api_signal *s)
 {
     struct sched_turn turn = new_turn(g, s);
+    turn.passes_ordered = thread_words()->is_queue; /* jobs may wait for this callback to return */
     enum status st = queue_enter(g, &turn);
     if (st != ST_OK) {
         signal_end(s);

@@ -172,7 +172,7 @@ static bool is_next(const struct sched_turn *t)
         return true;
     if (g->paused || holder(&t->needs->program))
         return false;
-    for (uint32_t i = t->level; i < SCHED_LEVELS; i++)
+    for (uint32_t i = t->level; i < SCHED_LEVELS && !t->passes_ordered; i++)
         if (g->ordered[i] && g->ordered[i]->ticket < t->ticket)
             return false;
     return true;

@@ -55,6 +55,7 @@ struct sched_turn {
     struct sched_needs *needs;
     const struct cancel *cancel; /* NULL: nothing ends the wait */
     uint32_t level;              /* 0 to SCHED_LEVELS - 1, larger first */
+    bool passes_ordered;         /* asked for by a thread that ordered turns wait for */
 
     /* For the caller. */
     _Atomic uint32_t give_way; /* not 0: call sched_yield soon */

@@ -537,6 +537,37 @@ static void test_abort_at_any_time(void **state)
     assert_memory_equal(big_y[0], big_want, sizeof big_want);
 }
 
+/* ---- calls from notifications ----------------------------------------------------------------------------------------- */
+
+static Qnn_ErrorHandle_t from_callback;
+
+static void execute_in_callback(void *param, Qnn_NotifyStatus_t status)
+{
+    on_done(param, status); /* stays until job 1 waits behind this */
+    struct call c = { .net = jobs[0].net };
+    call_main(&c);
+    from_callback = c.result;
+}
+
+/* What waits for the callback to return cannot be waited for there. */
+static void test_execute_in_a_callback(void **state)
+{
+    (void)state;
+    struct net n = small(env.context, "n", QNN_PRIORITY_NORMAL);
+    jobs[0] = (struct job){ .hold = true, .net = &n };
+    jobs[0].in = WITH(n.x, jobs[0].x);
+    jobs[0].out = WITH(n.y, jobs[0].y);
+    board.held = true;
+    from_callback = QNN_GRAPH_ERROR_ABORTED;
+    OK(q.graphExecuteAsync(n.graph, &jobs[0].in, 1, &jobs[0].out, 1, NULL, NULL, execute_in_callback, &jobs[0]));
+    board_wait(1);
+    OK(submit(1, &n, NULL, NULL));
+    board_let_go();
+    board_wait(2);
+    job_is_right(1);
+    OK(from_callback);
+}
+
 /* ---- everything at once ----------------------------------------------------------------------------------------------- */
 
 enum { CLIENTS = 4, STRESS_RUNS = 150, STRESS_GRAPHS = 4 };
@@ -706,6 +737,7 @@ int main(int argc, char **argv)
         TEST(test_abort_a_call_that_waits_for_room),
         TEST(test_abort_at_any_time),
         TEST(test_queue_wait_is_told),
+        TEST(test_execute_in_a_callback),
         TEST(test_stress),
     };
     lib_open();
