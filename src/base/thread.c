@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,6 +34,7 @@ enum {
     SPINS_PER_LOOK = 16,
     LINE = 64,
     NAME_MAX_BYTES = 15,
+    WORKER_NAME_MAX = 32,
     GATE_CLOSED = 1 << 30,
 };
 
@@ -115,10 +117,24 @@ static bool enter(struct team *t)
 
 /* A worker that is late for one job may come in time for the next one before it has seen it announced: then it comes twice,
  * and finds nothing to do the second time. */
+void thread_name_self(const char *name)
+{
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+static void worker_name(const struct worker *w, char ret[WORKER_NAME_MAX])
+{
+    snprintf(ret, WORKER_NAME_MAX, "qnn-worker-%u", w->index);
+}
+
 static void *worker_main(void *p)
 {
     struct worker *w = p;
     struct team *t = w->team;
+    char name[WORKER_NAME_MAX];
+
+    worker_name(w, name);
+    thread_name_self(name);
     int nice = w->nice;
     for (uint32_t seen = 0;;) {
         await_change(t, &t->job, seen, false);
@@ -197,8 +213,8 @@ enum status team_create(unsigned workers, struct team **ret)
     for (t->size = 1; t->size < workers; t->size++) {
         struct worker *w = &t->workers[t->size - 1];
         *w = (struct worker){ .team = t, .index = t->size, .nice = nice };
-        char name[32];
-        snprintf(name, sizeof(name), "qnn-worker-%u", w->index);
+        char name[WORKER_NAME_MAX];
+        worker_name(w, name);
         enum status st = thread_start(&w->thread, name, worker_main, w);
         if (st != ST_OK) {
             team_free(t); /* joins those that run */

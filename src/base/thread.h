@@ -18,6 +18,9 @@
  * 15 bytes; NULL: no name of its own. The caller joins or detaches it. */
 enum status thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg);
 
+/* The same name, by the new thread: a thread may name itself where it may not open files of /proc. */
+void thread_name_self(const char *name);
+
 /* Gives the calling thread another nice value; returns the one it has then. */
 int thread_set_nice(int now, int wanted);
 

@@ -149,6 +149,7 @@ static void between_steps(void *arg, struct worker_program *p, uint32_t step)
 static void *runner_main(void *arg)
 {
     struct runner *r = arg;
+    thread_name_self("qnn-session");
     struct rpc_ring *ring = r->ring;
     uint64_t spin_ns = r->w->hello.spin_us * UINT64_C(1000);
     while (!atomic_load(&ring->stop)) {

@@ -15,6 +15,8 @@
 #include "rpc/rpc.h"
 #include "rpc/skel_sandbox.h"
 
+enum { NICE_LEAST = -20 };
+
 int skel_statm = -1;
 
 /* ---- namespaces ------------------------------------------------------------------------------------------------------- */
@@ -57,6 +59,19 @@ static uint32_t drop_capabilities(void)
         if (now[i].effective | now[i].permitted | now[i].inheritable)
             return 0;
     return RPC_GUARD_CAPABILITIES;
+}
+
+/* The capability for smaller nice values goes with the others; a limit says the same (worker_nice.c). */
+static void keep_nice_values(void)
+{
+    const rlim_t all = 20 - NICE_LEAST;
+    struct rlimit nice = { all, all };
+
+    if (setrlimit(RLIMIT_NICE, &nice) == 0 || getrlimit(RLIMIT_NICE, &nice) != 0)
+        return;
+
+    nice.rlim_cur = nice.rlim_max;
+    setrlimit(RLIMIT_NICE, &nice);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
@@ -135,6 +150,7 @@ uint32_t skel_confine(bool debug)
 
     skel_statm = open(SKEL_STATM, O_RDONLY | O_CLOEXEC);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    keep_nice_values();
     done |= leave_namespaces();
     done |= drop_capabilities();
     done |= hide_memory(debug);

@@ -60,6 +60,7 @@ static bool next_packet(const struct skel *k, struct packet *p)
 static void *heartbeat(void *arg)
 {
     struct rpc_heartbeat *heart = arg;
+    thread_name_self("qnn-heartbeat");
 
     for (uint32_t seen = 0;;) {
         shared_wait(&heart->ping, seen, 0);

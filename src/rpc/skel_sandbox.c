@@ -22,6 +22,7 @@ enum rule {
     ANY,
     NOT_EXEC,  /* the third argument has no PROT_EXEC */
     TO_STDERR, /* the first argument is 2: last words of assertions and of the C library */
+    OWN_NAME,  /* the first argument is PR_SET_NAME: threads name themselves */
     OWN_THREAD, /* the first two arguments are 0: the nice value of the calling thread */
     TO_SELF,   /* the first argument is this process: abort() signals its own process; no other process may be signalled */
 };
@@ -58,6 +59,7 @@ static const struct {
     { SYS_gettid, ANY },
     { SYS_tgkill, TO_SELF },
     { SYS_setpriority, OWN_THREAD },
+    { SYS_prctl, OWN_NAME },
     { SYS_rseq, ANY }, /* threads that were started before the filter may still be on their first steps */
     { SYS_set_robust_list, ANY },
     { SYS_rt_sigprocmask, ANY },
@@ -99,9 +101,17 @@ static void add_return(struct code *c, uint32_t action)
     add(c, BPF_RET | BPF_K, action, 0, 0);
 }
 
+/* The first argument, of rules about that. */
+static uint32_t wanted_by(enum rule rule)
+{
+    if (rule == TO_SELF)
+        return (uint32_t)getpid();
+    return rule == OWN_NAME ? PR_SET_NAME : STDERR_FILENO;
+}
+
 static void add_row(struct code *c, uint32_t number, enum rule rule)
 {
-    const uint32_t wanted = rule == TO_SELF ? (uint32_t)getpid() : STDERR_FILENO;
+    const uint32_t wanted = wanted_by(rule);
 
     if (rule == ANY) {
         add(c, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);

@@ -167,12 +167,28 @@ static int nice_of_session(void)
     return nice;
 }
 
+/* A session has no capabilities: what counts there is the limit, which this process may be allowed to raise. */
+static bool limit_allows(int nice)
+{
+    struct rlimit limit = { 40, 40 };
+
+    if (setrlimit(RLIMIT_NICE, &limit) != 0 && getrlimit(RLIMIT_NICE, &limit) != 0)
+        return false;
+    return (rlim_t)(20 - nice) <= limit.rlim_max;
+}
+
 static bool may_be_nice(void)
 {
     int how;
+    int nice = getpriority(PRIO_PROCESS, 0) - 12;
+    const char *session = getenv("OPENQNN_SESSION");
+    bool in_process = session && strcmp(session, "inproc") == 0;
     pid_t child = fork();
+
+    if (!child && in_process)
+        _exit(setpriority(PRIO_PROCESS, 0, nice));
     if (!child)
-        _exit(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 12));
+        _exit(!limit_allows(nice));
     return waitpid(child, &how, 0) == child && WIFEXITED(how) && !WEXITSTATUS(how);
 }
 
