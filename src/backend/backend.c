@@ -5,6 +5,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "base/mem.h"
@@ -22,6 +24,17 @@ void backend_log(uint32_t level, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     backend_host.log(level, text);
+}
+
+bool backend_variable_set(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && *text && strcmp(text, "0") != 0;
+}
+
+bool backend_strict(void)
+{
+    return backend_variable_set("OPENQNN_STRICT");
 }
 
 bool backend_has_op(const struct backend *b, enum op_id op)

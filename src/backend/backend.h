@@ -263,6 +263,11 @@ bool backend_capable(const struct backend *b, uint32_t key); /* the property key
 enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);
 void backend_unmap_fd(struct backend_context *c, void *address, uint64_t bytes);
 
+/* An environment variable that is neither empty nor 0. */
+bool backend_variable_set(const char *variable);
+/* OPENQNN_STRICT: refuse what a device would refuse, also where public programs depend on more. */
+bool backend_strict(void);
+
 /* The file of this library as it was opened; its folder with a slash at the end, "" when there is none; and a symbol of a
  * library that lies in that folder, NULL when there is no such file (backend_library.c). */
 const char *backend_own_path(void);

@@ -188,7 +188,7 @@ static enum status choose_precision(const struct backend_context *c, const struc
     settings->fp16 = false;
     if (!has_float_node(graph))
         return ST_OK;
-    RETURN_IF(htp_strict(), ST_NOT_SUPPORTED,
+    RETURN_IF(backend_strict(), ST_NOT_SUPPORTED,
               "graph \"%s\" computes in float, which needs architecture v%d; the device has v%u: prepare it "
               "for a newer SoC, quantize it, or unset OPENQNN_STRICT",
               graph->name, FIRST_FLOAT16_ARCH, c->arch);

@@ -10,20 +10,9 @@
 
 #include "backend/backend.h"
 
-static bool is_set(const char *variable)
-{
-    const char *text = getenv(variable);
-    return text && *text && strcmp(text, "0") != 0;
-}
-
-bool htp_strict(void)
-{
-    return is_set("OPENQNN_STRICT");
-}
-
 bool htp_float32_wanted(void)
 {
-    return is_set("OPENQNN_FLOAT32");
+    return backend_variable_set("OPENQNN_FLOAT32");
 }
 
 enum status htp_deviate(_Atomic bool *said, enum status strict, const char *fmt, ...)
@@ -35,7 +24,7 @@ enum status htp_deviate(_Atomic bool *said, enum status strict, const char *fmt,
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
 
-    RETURN_IF(htp_strict(), strict, "%s (OPENQNN_STRICT is set)", text);
+    RETURN_IF(backend_strict(), strict, "%s (OPENQNN_STRICT is set)", text);
     if (!*said)
         backend_log(BACKEND_WARN, "%s", text);
     *said = true;

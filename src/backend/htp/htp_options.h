@@ -59,8 +59,6 @@ enum status htp_option_check_arch(const struct htp_option_table *table, const st
 /* Once per process and row. */
 void htp_option_warn(const struct htp_option_table *table, const struct htp_option *option);
 
-/* OPENQNN_STRICT: refuse what a device would refuse, also where public programs depend on more. */
-bool htp_strict(void);
 /* OPENQNN_FLOAT32: float graphs compute in float32. */
 bool htp_float32_wanted(void);
 /* A deviation from what a device does: refused with the status when strict, else a warning; the text says what happens
