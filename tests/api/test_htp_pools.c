@@ -9,7 +9,7 @@
 #include <QNN/HTP/QnnHtpDevice.h>
 #include <QNN/HTP/QnnHtpGraph.h>
 
-enum { TYPES = 5, SM8550 = 43, QCM6490 = 35, KIB = 1024 };
+enum { TYPES = 5, SM8550 = 43, SM8850 = 87, QCM6490 = 35, MIB = 1 << 20 };
 
 static const struct {
     Qnn_DataType_t type;
@@ -109,8 +109,14 @@ static struct op op_of(Qnn_GraphHandle_t g, const struct pool *p, struct tensors
 
 static Qnn_GraphHandle_t graph_of(Qnn_ContextHandle_t context, uint32_t vtcm_bytes)
 {
-    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES,
-                                        .vtcmSizeInBytes = vtcm_bytes };
+    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB,
+                                        .vtcmSizeInMB = vtcm_bytes / MIB };
+
+    if (vtcm_bytes % MIB) {
+        size.option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES;
+        size.vtcmSizeInBytes = vtcm_bytes;
+    }
+
     QnnGraph_Config_t custom = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &size };
     const QnnGraph_Config_t *configs[] = { lib_is_htp() ? &custom : NULL, NULL };
     Qnn_GraphHandle_t g;
@@ -240,19 +246,19 @@ static void compare_on(uint32_t soc, uint32_t vtcm_bytes)
 static void test_8_mib(void **state)
 {
     (void)state;
-    compare_on(SM8550, 8192 * KIB);
+    compare_on(SM8550, 8 * MIB);
 }
 
 static void test_2_mib(void **state)
 {
     (void)state;
-    compare_on(QCM6490, 2048 * KIB);
+    compare_on(QCM6490, 2 * MIB);
 }
 
 static void test_a_quarter_mib(void **state)
 {
     (void)state;
-    compare_on(SM8550, 256 * KIB);
+    compare_on(SM8850, MIB / 4);
 }
 
 int main(void)
