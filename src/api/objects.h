@@ -328,16 +328,16 @@ struct run_job {
 };
 
 enum status queue_init(struct run_queue *q, uint32_t depth);
-void queue_finish(struct run_queue *q);                 /* waits for all jobs, ends the threads */
+void queue_finish(struct run_queue *q); /* waits for all jobs, ends the threads */
 /* Waits for the turn of a synchronous execution, which ends with sched_leave. */
 enum status queue_enter(const struct api_graph *g, struct sched_turn *t);
 enum status queue_submit(struct run_queue *q, struct run_job *job); /* blocks while the queue is full */
-void queue_look(struct run_queue *q);                   /* the signal of some job was triggered */
+void queue_look(struct run_queue *q);                               /* the signal of some job was triggered */
 
 /* ---- priorities (priority.c) ------------------------------------------------------------------------------------------ */
 
-uint32_t priority_level(uint32_t priority);                          /* its place in the device's queue, larger first */
-enum status priority_check(uint32_t priority, const char *what);     /* refuses what is no enumerator */
+uint32_t priority_level(uint32_t priority);                      /* its place in the device's queue, larger first */
+enum status priority_check(uint32_t priority, const char *what); /* refuses what is no enumerator */
 
 /* Every entry point that takes a handle starts with this: pins the object as `var` and sets the floating-point mode of
  * docs/numerics.md until the scope ends, or returns the error. */

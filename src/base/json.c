@@ -289,10 +289,9 @@ static enum status read_any(const struct item *i)
 }
 
 static enum status (*const readers[])(const struct item *) = {
-    [JSON_BOOL] = read_bool,     [JSON_U32] = read_u32,       [JSON_I64] = read_i64,
-    [JSON_F64] = read_f64,       [JSON_STRING] = read_string, [JSON_ENUM] = read_enum,
-    [JSON_OBJECT] = read_object, [JSON_LIST] = read_list,     [JSON_STRINGS] = read_strings,
-    [JSON_U32S] = read_u32s,     [JSON_ANY] = read_any,
+    [JSON_BOOL] = read_bool,       [JSON_U32] = read_u32,   [JSON_I64] = read_i64,       [JSON_F64] = read_f64,
+    [JSON_STRING] = read_string,   [JSON_ENUM] = read_enum, [JSON_OBJECT] = read_object, [JSON_LIST] = read_list,
+    [JSON_STRINGS] = read_strings, [JSON_U32S] = read_u32s, [JSON_ANY] = read_any,
 };
 
 static enum status refuse_key(const struct reader *r, const struct json_step *step, const struct json_field *fields)

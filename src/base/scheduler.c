@@ -17,11 +17,11 @@ enum { TURN_WAITS, TURN_SLEEPS, TURN_GRANTED, TURN_CANCELLED };
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t idle;                     /* a group that is paused has no active turn any more */
+    pthread_cond_t idle;                      /* a group that is paused has no active turn any more */
     struct sched_turn *waiting[SCHED_LEVELS]; /* by ticket */
     struct sched_turn *running;
     uint32_t n_waiting;
-    uint32_t threads[SCHED_LEVELS];          /* of running turns */
+    uint32_t threads[SCHED_LEVELS]; /* of running turns */
     uint64_t next_ticket;
     uint32_t cores;
     _Atomic unsigned forks, forks_seen;

@@ -27,8 +27,8 @@ struct sched_turn;
 /* What one execution at a time may use. All zero: free. */
 struct sched_unit {
     struct sched_turn *holder;
-    unsigned forks;       /* when `holder` was set: a forked child has the holder's turn, but not its thread */
-    uint32_t no_spin;     /* waits to come that sleep at once, because spinning was in vain */
+    unsigned forks;   /* when `holder` was set: a forked child has the holder's turn, but not its thread */
+    uint32_t no_spin; /* waits to come that sleep at once, because spinning was in vain */
     uint32_t last_no_spin;
 };
 
@@ -43,10 +43,10 @@ struct sched_group {
 
 /* What executions of one program need of the device. Changed by sched_set_needs only, while the group is paused. */
 struct sched_needs {
-    struct sched_unit program;  /* held to the end of the turn, also while it is preempted */
-    struct sched_unit *device;  /* given up while it is preempted; NULL: none */
-    uint32_t threads;           /* cores of this machine that it computes on itself; 0: it computes elsewhere */
-    bool preemptible;           /* the owner looks at `give_way` and calls sched_yield_turn */
+    struct sched_unit program; /* held to the end of the turn, also while it is preempted */
+    struct sched_unit *device; /* given up while it is preempted; NULL: none */
+    uint32_t threads;          /* cores of this machine that it computes on itself; 0: it computes elsewhere */
+    bool preemptible;          /* the owner looks at `give_way` and calls sched_yield_turn */
 };
 
 struct sched_turn {
@@ -64,10 +64,10 @@ struct sched_turn {
     uint32_t preemptions;
 
     /* Private. */
-    struct sched_turn *next;               /* waiting, then told; or running */
-    struct sched_turn *former;             /* running */
-    struct sched_turn *younger, *older;    /* ordered */
-    struct sched_turn *told;               /* got their verdict in the same moment */
+    struct sched_turn *next;            /* waiting, then told; or running */
+    struct sched_turn *former;          /* running */
+    struct sched_turn *younger, *older; /* ordered */
+    struct sched_turn *told;            /* got their verdict in the same moment */
     uint64_t ticket, asked_ns;
     unsigned forks;
     uint32_t verdict;

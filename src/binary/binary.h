@@ -326,7 +326,7 @@ struct binary_box_op {
         step; /* the result of one image; the smallest box; boxes are multiples of step, or whole */
     uint64_t planes;                      /* images */
     bool image;
-    uint32_t terms;                       /* taps of a window that may be taken in pieces; 0: it may not */
+    uint32_t terms; /* taps of a window that may be taken in pieces; 0: it may not */
     uint64_t taps, window[BINARY_BOX_SIDES], stride[BINARY_BOX_SIDES]; /* sides: width, height, depth */
 };
 void binary_box_op(const struct op_call *c, struct binary_box_op *ret); /* the call is borrowed */

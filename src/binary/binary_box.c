@@ -23,7 +23,6 @@ enum { DEPTH = 32, SIDE = 8, PIECE = SIDE * SIDE * DEPTH };
 
 enum reach { PIECES, SAME, WINDOW, SPREAD, PLAIN, AXIS, ALL };
 
-
 /* depth, columns: of a product, where in the second operand the terms of a sum and the results are, counted from its end;
  * sides: dimensions of the window. */
 struct binary_box_rule {
@@ -228,8 +227,7 @@ static uint64_t window_bytes(const struct binary_box_op *o, const struct binary_
              planes = o->image ? 1 : parts(b->lines, most(width, 1)) + 1;
     uint64_t lines = o->image ? b->lines : 1, channels = b->channels, from[2] = { along, lines };
     for (int i = 0; i < 2; i++)
-        from[i] = o->rule->reach == SPREAD ? (from[i] + o->window[i] - 1) / o->stride[i] + 1
-                                           : reach_of(o, b, i, from[i]);
+        from[i] = o->rule->reach == SPREAD ? (from[i] + o->window[i] - 1) / o->stride[i] + 1 : reach_of(o, b, i, from[i]);
     if (o->rule->depth) { /* of every group that the channels belong to, some */
         uint64_t groups = most(v.channels / most(o->whole.depth, 1), 1), each = most(o->whole.channels / groups, 1);
         channels = least(groups, groups == 1 ? 1 : parts(channels, each) + 1) * b->depth;

@@ -159,7 +159,7 @@ static_assert(sizeof(struct binary_command) == sizeof(struct bin_command), "copi
 
 const char *bin_section_name(uint32_t kind); /* "unknown" for kinds of later versions */
 uint32_t bin_record_size(uint32_t kind);     /* 1 for kinds of later versions */
-uint32_t bin_crc(const uint8_t *data, uint64_t size); /* crc32 of zlib */
+uint32_t bin_crc(const uint8_t *data, uint64_t size);   /* crc32 of zlib */
 enum status bin_foreign(const void *data, size_t size); /* what bytes are that are no context binary; always fails */
 
 /* ---- putting a file together: binary_image.c ------------------------------------------------------------------------- */

@@ -125,8 +125,7 @@ static enum status bias_type(const struct op_call *c, uint32_t axis)
     REFUSE_IF(unscaled && !has_unit(c, axis), c,
               "input 2 (\"%s\") is %s without a scale, but beside %s there is none to derive it from; give it a scale, or "
               "make it f32",
-              name, desc_text(b, text),
-              without_unit(c));
+              name, desc_text(b, text), without_unit(c));
     REFUSE_IF(dtype_is_fixed(b->type) && b->q.kind == Q_NONE && b->type != DT_SQ32, c,
               "input 2 (\"%s\") is %s without a quantization encoding; give it a scale and an offset", name,
               desc_text(b, text));

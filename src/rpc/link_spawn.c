@@ -37,8 +37,9 @@ struct plan {
 
 /* What a session may know of the client's environment, by how the names begin: its own settings, where its libraries are,
  * and the settings of the C library, sanitizers and coverage. */
-static const char *const known[] = { "OPENQNN_", "LD_LIBRARY_PATH=", "MALLOC_", "GLIBC_TUNABLES=", "ASAN_",
-                                     "UBSAN_",   "TSAN_",            "LSAN_",   "GCOV_",           "LLVM_PROFILE_" };
+static const char *const known[] = { "OPENQNN_", "LD_LIBRARY_PATH=", "MALLOC_", "GLIBC_TUNABLES=",
+                                     "ASAN_",    "UBSAN_",           "TSAN_",   "LSAN_",
+                                     "GCOV_",    "LLVM_PROFILE_" };
 
 static bool may_know(const char *entry, bool debug)
 {

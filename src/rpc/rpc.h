@@ -138,7 +138,7 @@ enum rpc_guard {
     RPC_GUARD_USER = 1 << 3,         /* namespaces of its own */
     RPC_GUARD_NETWORK = 1 << 4,
     RPC_GUARD_IPC = 1 << 5,
-    RPC_GUARD_LANDLOCK = 1 << 6,     /* no file can be opened, whatever the filter says */
+    RPC_GUARD_LANDLOCK = 1 << 6, /* no file can be opened, whatever the filter says */
     RPC_GUARDS = 7
 };
 /* Their names for a message, separated by commas; "none". */

@@ -52,9 +52,9 @@ struct rpc_session {
     struct rpc_usage usage;
     int common_fd;
     struct rpc_common *common;
-    struct rpc_ring *rings;  /* of common, one per lane */
-    struct rpc_session *next; /* in the list of all that are open */
-    uint64_t limit_ns;       /* how long it may be silent; 0: for ever */
+    struct rpc_ring *rings;    /* of common, one per lane */
+    struct rpc_session *next;  /* in the list of all that are open */
+    uint64_t limit_ns;         /* how long it may be silent; 0: for ever */
     char why[STATUS_TEXT_MAX]; /* under lock: the first reason why it is dead */
     uint32_t lanes;
     unsigned cores;

@@ -15,8 +15,8 @@ static int entry_main(int argc, char **argv)
 }
 
 typedef int main_fn(int argc, char **argv);
-int __libc_start_main(main_fn *run, int argc, char **argv, void (*init)(void), void (*fini)(void),
-                      void (*rtld_fini)(void), void *stack_end);
+int __libc_start_main(main_fn *run, int argc, char **argv, void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                      void *stack_end);
 
 /* `stack` is what the kernel left there: the count of arguments, then the arguments. */
 __attribute__((used, noreturn)) static void entry_start(long *stack, void (*rtld_fini)(void))

@@ -104,7 +104,7 @@ enum status rpc_find_program(uint32_t arch, const char *own, char ret[RPC_PATH_M
 
     if (rpc_find_skel(arch, folder, ret, ret_note) == ST_OK)
         return ST_OK;
-    RETURN_IF(!realpath(own, ret), ST_LOADING, "%s; nor can %s be started itself: it is no longer there",
-              status_text(), own);
+    RETURN_IF(!realpath(own, ret), ST_LOADING, "%s; nor can %s be started itself: it is no longer there", status_text(),
+              own);
     return ST_OK;
 }

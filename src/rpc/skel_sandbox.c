@@ -20,11 +20,11 @@
 
 enum rule {
     ANY,
-    NOT_EXEC,  /* the third argument has no PROT_EXEC */
-    TO_STDERR, /* the first argument is 2: last words of assertions and of the C library */
-    OWN_NAME,  /* the first argument is PR_SET_NAME: threads name themselves */
+    NOT_EXEC,   /* the third argument has no PROT_EXEC */
+    TO_STDERR,  /* the first argument is 2: last words of assertions and of the C library */
+    OWN_NAME,   /* the first argument is PR_SET_NAME: threads name themselves */
     OWN_THREAD, /* the first two arguments are 0: the nice value of the calling thread */
-    TO_SELF,   /* the first argument is this process: abort() signals its own process; no other process may be signalled */
+    TO_SELF,    /* the first argument is this process: abort() signals its own process; no other process may be signalled */
 };
 
 /* The first ones are those of every run and message. */

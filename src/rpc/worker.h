@@ -149,8 +149,8 @@ enum status worker_set_weights(struct worker *w, const struct rpc_request *q);
 enum status worker_reset(struct worker *w, uint32_t id);
 
 /* worker_nice.c */
-void worker_nice_begin(struct worker *w);                                  /* finds out what the process may */
-void worker_nice_use(struct worker *w, const struct worker_program *p);    /* on the thread of the lane: p computes now */
+void worker_nice_begin(struct worker *w);                               /* finds out what the process may */
+void worker_nice_use(struct worker *w, const struct worker_program *p); /* on the thread of the lane: p computes now */
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------- */
 

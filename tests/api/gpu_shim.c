@@ -161,8 +161,8 @@ static uint32_t shim_meetings(void)
 
 extern const struct gpu_shim gpu_shim;
 __attribute__((visibility("default"))) const struct gpu_shim gpu_shim = {
-    shim_reset, shim_count,  shim_fail,  shim_failed,     shim_live,
-    shim_bytes, shim_driver, shim_align, shim_extensions, shim_property, shim_meetings,
+    shim_reset,  shim_count, shim_fail,       shim_failed,   shim_live,     shim_bytes,
+    shim_driver, shim_align, shim_extensions, shim_property, shim_meetings,
 };
 
 /* ---- functions -------------------------------------------------------------------------------------------------------- */

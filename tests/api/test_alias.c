@@ -326,13 +326,8 @@ static void test_no_size(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        CASE(test_transpose),
-        CASE(test_elements),
-        CASE(test_residual),
-        CASE(test_two_outputs),
-        CASE(test_outputs_overlap),
-        CASE(test_queue),
-        CASE(test_no_size),
+        CASE(test_transpose),       CASE(test_elements), CASE(test_residual), CASE(test_two_outputs),
+        CASE(test_outputs_overlap), CASE(test_queue),    CASE(test_no_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,8 +174,8 @@ static void test_lines(void **state)
     leaves("binary", LINE("end", 1, 1, 0, 0));
     leaves("killed", LINE("begin", 1, 0, 1, 0));
     leaves("fork", LINE("begin", 1, 0, 1, 0) "|" LINE("end", 1, 0, 5, 0));
-    leaves("reopen", LINE("begin", 1, 0, 1, 0) "|" LINE("end", 1, 0, 1, 0) "|" LINE("begin", 1, 0, 1, 0) "|"
-                         LINE("end", 1, 0, 2, 0));
+    leaves("reopen",
+           LINE("begin", 1, 0, 1, 0) "|" LINE("end", 1, 0, 1, 0) "|" LINE("begin", 1, 0, 1, 0) "|" LINE("end", 1, 0, 2, 0));
 }
 
 /* Lines of processes that write at the same time stay whole. */

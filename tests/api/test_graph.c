@@ -378,8 +378,8 @@ static void test_batch_multiple(void **state)
 static void test_batch_refused(void **state)
 {
     (void)state;
-    static const uint32_t wrong[][2] = { { 3, AFFINE_N }, { 5, AFFINE_N }, { 1, AFFINE_N }, { 0, AFFINE_N },
-                                         { 2, 2 * AFFINE_N }, { 4, AFFINE_N + 1 } };
+    static const uint32_t wrong[][2] = { { 3, AFFINE_N }, { 5, AFFINE_N },     { 1, AFFINE_N },
+                                         { 0, AFFINE_N }, { 2, 2 * AFFINE_N }, { 4, AFFINE_N + 1 } };
     static const uint32_t same_bytes[][2] = { { 1, 2 * AFFINE_N }, { AFFINE_N, 2 } };
     float x[5 * AFFINE_N] = { 0 };
     float y[5 * AFFINE_N];

@@ -20,8 +20,8 @@
 enum { DRAWS = 120, FINALIZED = 4, GIB = 1 << 30 };
 
 static const uint32_t edges[] = {
-    0, 1, 255, 32768, 65535, 65536, 65537, 1u << 24, 1u << 30, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
-    641, 6700417, /* their product is 2^32 + 1 */
+    0,        1,          255,        32768,      65535,      65536,      65537, 1u << 24,
+    1u << 30, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 641,   6700417, /* their product is 2^32 + 1 */
 };
 
 static char doing[512];
@@ -77,9 +77,9 @@ static void config_from(const struct op_call *c, struct config *ret)
     for (uint32_t i = 0; i < c->n_out; i++)
         ret->out[i] = tensor_from(c->out[i], QNN_TENSOR_TYPE_APP_READ, keep_name("y%u", i));
     const uint32_t n = params_from(c, ret->params);
-    ret->op = (Qnn_OpConfig_t){ .version = QNN_OPCONFIG_VERSION_1,
-                                .v1 = { "n", "qti.aisw", c->op->name, n, ret->params, c->n_in, ret->in, c->n_out,
-                                        ret->out } };
+    ret->op =
+        (Qnn_OpConfig_t){ .version = QNN_OPCONFIG_VERSION_1,
+                          .v1 = { "n", "qti.aisw", c->op->name, n, ret->params, c->n_in, ret->in, c->n_out, ret->out } };
 }
 
 /* ---- what the library says -------------------------------------------------------------------------------------------- */

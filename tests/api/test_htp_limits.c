@@ -94,8 +94,8 @@ static Qnn_ErrorHandle_t graph_with(const QnnHtpGraph_CustomConfig_t *custom, un
     const QnnGraph_Config_t *list[5] = { NULL };
 
     for (unsigned i = 0; i < n; i++) {
-        configs[i] = (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM,
-                                          .customConfig = (void *)(uintptr_t)&custom[i] };
+        configs[i] =
+            (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = (void *)(uintptr_t)&custom[i] };
         list[i] = &configs[i];
     }
     return q.graphCreate(at.context, keep_name("graph_%u", serial++), list, ret);
@@ -474,13 +474,19 @@ static uint64_t spilled_at(float level)
         Qnn_Tensor_t from = i ? TENSOR(keep_name("u%u", i), NATIVE, FLOAT_32, SIDE, SIDE) : x;
         if (i) {
             OK(q.tensorCreateGraphTensor(graph, &from));
-            struct op times = {
-                keep_name("times%u", i), "ElementWisePower", NULL, 0, 2, 1, { QNN_PARAM_INIT }, { x, x }, { from }
-            };
+            struct op times = { keep_name("times%u", i), "ElementWisePower", NULL,    0, 2, 1,
+                                { QNN_PARAM_INIT },      { x, x },           { from } };
             OK(op_add(graph, &times));
         }
-        struct op turn = { keep_name("turn%u", i), "Transpose", NULL, 1, 1, 1,
-                           { param_u32s(graph, "perm", 1, (uint32_t[]){ 2 }, turned) }, { from }, { terms[i] } };
+        struct op turn = { keep_name("turn%u", i),
+                           "Transpose",
+                           NULL,
+                           1,
+                           1,
+                           1,
+                           { param_u32s(graph, "perm", 1, (uint32_t[]){ 2 }, turned) },
+                           { from },
+                           { terms[i] } };
         OK(op_add(graph, &turn));
     }
     Qnn_Tensor_t sum = terms[0];
@@ -488,9 +494,8 @@ static uint64_t spilled_at(float level)
         Qnn_Tensor_t next = i + 1 < TERMS ? TENSOR(keep_name("s%u", i), NATIVE, FLOAT_32, SIDE, SIDE)
                                           : TENSOR("y", APP_READ, FLOAT_32, SIDE, SIDE);
         OK(q.tensorCreateGraphTensor(graph, &next));
-        struct op add = {
-            keep_name("add%u", i), "ElementWiseAdd", NULL, 0, 2, 1, { QNN_PARAM_INIT }, { sum, terms[i] }, { next }
-        };
+        struct op add = { keep_name("add%u", i), "ElementWiseAdd",  NULL,    0, 2, 1,
+                          { QNN_PARAM_INIT },    { sum, terms[i] }, { next } };
         OK(op_add(graph, &add));
         sum = next;
     }
@@ -584,8 +589,10 @@ static void test_described_hardware(void **state)
 
     Qnn_DeviceHandle_t device;
     extension.onChipDevice.vtcmSize = 16;
-    FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "16 MB of VTCM; SoC SM8550 has "
-                                                  "8", device_with(NULL, &platform, &device));
+    FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG,
+                 "16 MB of VTCM; SoC SM8550 has "
+                 "8",
+                 device_with(NULL, &platform, &device));
     unsetenv("OPENQNN_STRICT");
     OK(device_with(NULL, &platform, &device));
     OK(q.deviceGetInfo(device, &info));
@@ -627,33 +634,34 @@ static void test_cores_of_votes(void **state)
 
 /* ---- told once -------------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
+#define GRAPH(name) QNN_HTP_GRAPH_CONFIG_OPTION_##name
+static const uint32_t told_flags[] = {
+    GRAPH(SHORT_DEPTH_CONV_ON_HMX_OFF), GRAPH(WEIGHTS_PACKING), GRAPH(ASSUME_SAME_QUANT), GRAPH(SHARE_IO_BUFFER),
+    GRAPH(HIGH_PRECISION_SIGMOID), GRAPH(MONOLITHIC_LSTM), GRAPH(RESERVED),
+};
+static const char *const told_names[] = {
+    "SHORT_DEPTH_CONV_ON_HMX_OFF", "WEIGHTS_PACKING", "ASSUME_SAME_QUANT", "SHARE_IO_BUFFER", "HIGH_PRECISION_SIGMOID",
+    "MONOLITHIC_LSTM", "graph config: RESERVED", "SCHEDULE_THRESHOLD", "FINALIZE_RETRIES",
+    "ENABLE_SPARSE_WEIGHTS_COMPRESSION", "ENABLE_VTCM_RETENTION", "ENABLE_CACHED_WEIGHTS", "ADVANCED_ACTIVATION_FUSION",
+    "HMX_BOUNDING", "FILE_READ_MEMORY_BUDGET", "SHARE_RESOURCES ", "INIT_ACCELERATION",
+    "SKIP_VALIDATION_ON_BINARY_SECTION", "SHARE_RESOURCES_OPTIMIZATION_TYPE", "USE_EXTENDED_UDMA",
+    "REGISTER_CONCURRENT_RESOURCE_SHARING", "LORA_WEIGHT_SHARING_ENABLED", "RESERVED_14", "RESERVED_15",
+    "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", "REUSED_IO_LIMIT", "REFERENCE_WEIGHT_SHARING_ENABLED",
+    "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", "GRAPH_SPLITTING_ENABLED", "CONCURRENT_DESERIALIZATION_PATCH",
+    "GRAPH_SPLITTING_CONFIGS",
+};
+/* clang-format on */
+
 static void test_told_once(void **state)
 {
     (void)state;
-    static const uint32_t graph_flags[] = {
-        QNN_HTP_GRAPH_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF, QNN_HTP_GRAPH_CONFIG_OPTION_WEIGHTS_PACKING,
-        QNN_HTP_GRAPH_CONFIG_OPTION_ASSUME_SAME_QUANT,           QNN_HTP_GRAPH_CONFIG_OPTION_SHARE_IO_BUFFER,
-        QNN_HTP_GRAPH_CONFIG_OPTION_HIGH_PRECISION_SIGMOID,      QNN_HTP_GRAPH_CONFIG_OPTION_MONOLITHIC_LSTM,
-        QNN_HTP_GRAPH_CONFIG_OPTION_RESERVED,
-    };
-    static const char *const names[] = {
-        "SHORT_DEPTH_CONV_ON_HMX_OFF", "WEIGHTS_PACKING", "ASSUME_SAME_QUANT", "SHARE_IO_BUFFER", "HIGH_PRECISION_SIGMOID",
-        "MONOLITHIC_LSTM",             "graph config: RESERVED", "SCHEDULE_THRESHOLD", "FINALIZE_RETRIES",
-        "ENABLE_SPARSE_WEIGHTS_COMPRESSION", "ENABLE_VTCM_RETENTION", "ENABLE_CACHED_WEIGHTS",
-        "ADVANCED_ACTIVATION_FUSION", "HMX_BOUNDING", "FILE_READ_MEMORY_BUDGET", "SHARE_RESOURCES "
-        "", "INIT_ACCELERATION",
-        "SKIP_VALIDATION_ON_BINARY_SECTION", "SHARE_RESOURCES_OPTIMIZATION_TYPE", "USE_EXTENDED_UDMA",
-        "REGISTER_CONCURRENT_RESOURCE_SHARING", "LORA_WEIGHT_SHARING_ENABLED", "RESERVED_14", "RESERVED_15",
-        "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", "REUSED_IO_LIMIT", "REFERENCE_WEIGHT_SHARING_ENABLED",
-        "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", "GRAPH_SPLITTING_ENABLED", "CONCURRENT_DESERIALIZATION_PATCH",
-        "GRAPH_SPLITTING_CONFIGS",
-    };
     static const uint32_t types[] = { 1, 2, 6, 8, 9 };
 
     place_on(SM8550);
     for (int round = 0; round < 2; round++) {
-        for (unsigned i = 0; i < COUNT(graph_flags); i++) {
-            QnnHtpGraph_CustomConfig_t c = { .option = (QnnHtpGraph_ConfigOption_t)graph_flags[i],
+        for (unsigned i = 0; i < COUNT(told_flags); i++) {
+            QnnHtpGraph_CustomConfig_t c = { .option = (QnnHtpGraph_ConfigOption_t)told_flags[i],
                                              .foldReluActivationIntoConvOff = true };
             OK(graph_option(c));
         }
@@ -675,9 +683,9 @@ static void test_told_once(void **state)
             OK(q.contextFree(context, NULL));
         }
     }
-    for (unsigned i = 0; i < COUNT(names); i++)
-        if (times_warned(keep_name("%s%s", names[i], strchr(names[i], ' ') ? "" : " is accepted")) != 1)
-            fail_msg("%s: %u warnings in\n%s", names[i], times_warned(names[i]), warned);
+    for (unsigned i = 0; i < COUNT(told_names); i++)
+        if (times_warned(keep_name("%s%s", told_names[i], strchr(told_names[i], ' ') ? "" : " is accepted")) != 1)
+            fail_msg("%s: %u warnings in\n%s", told_names[i], times_warned(told_names[i]), warned);
     assert_int_equal(times_warned("PREPARE_ONLY"), 0);
     assert_int_equal(times_warned("IO_MEM_ESTIMATION"), 0);
     leave();
@@ -686,8 +694,8 @@ static void test_told_once(void **state)
 static void test_device_told_once(void **state)
 {
     (void)state;
-    static const char *const names[] = { "SIGNEDPD", "SECUREPD", "ASYNC_EXECUTE", "DYNAMIC_PARTITIONING", "APP_UID",
-                                         "HTP_EXTENSION" };
+    static const char *const names[] = { "SIGNEDPD", "SECUREPD",     "ASYNC_EXECUTE", "DYNAMIC_PARTITIONING",
+                                         "APP_UID",  "HTP_EXTENSION" };
 
     place_on(SM8550);
     for (int round = 0; round < 2; round++) {
@@ -716,9 +724,9 @@ static void test_power_told_once(void **state)
     QnnDevice_Infrastructure_t infrastructure = NULL;
     QnnHtpPerfInfrastructure_PowerConfig_t c[5];
     const QnnHtpPerfInfrastructure_PowerConfig_t *list[] = { &c[0], &c[1], &c[2], &c[3], &c[4], NULL };
-    const QnnHtpPerfInfrastructure_MemoryConfig_t grow = {
-        .option = QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE, .memGrowSizeConfig = 4096
-    };
+    const QnnHtpPerfInfrastructure_MemoryConfig_t grow = { .option =
+                                                               QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE,
+                                                           .memGrowSizeConfig = 4096 };
     const QnnHtpPerfInfrastructure_MemoryConfig_t *grows[] = { &grow, NULL };
     uint32_t id;
 
@@ -736,8 +744,8 @@ static void test_power_told_once(void **state)
     c[3].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DDR_PERF_MODE;
     c[3].ddrPerfModeConfig = 1;
     c[4].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG;
-    c[4].cengConfig.cengVoltageCornerMin = c[4].cengConfig.cengVoltageCornerTarget =
-        c[4].cengConfig.cengVoltageCornerMax = DCVS_VOLTAGE_VCORNER_NOM;
+    c[4].cengConfig.cengVoltageCornerMin = c[4].cengConfig.cengVoltageCornerTarget = c[4].cengConfig.cengVoltageCornerMax =
+        DCVS_VOLTAGE_VCORNER_NOM;
     for (int round = 0; round < 2; round++) {
         OK(perf->createPowerConfigId(0, 0, &id));
         OK(perf->setPowerConfig(id, list));
@@ -752,14 +760,23 @@ static void test_power_told_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vtcm_bytes),      cmocka_unit_test(test_vtcm_mb_above_soc),
-        cmocka_unit_test(test_hvx_threads),     cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_finalize_config), cmocka_unit_test(test_needs_v81),
-        cmocka_unit_test(test_weight_sharing_limits), cmocka_unit_test(test_dlbc_limits),
-        cmocka_unit_test(test_weights_of_16_bits), cmocka_unit_test(test_fold_relu_off), cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_after_finalize),  cmocka_unit_test(test_device_ids),
-        cmocka_unit_test(test_described_hardware), cmocka_unit_test(test_cores_of_votes),
-        cmocka_unit_test(test_told_once),       cmocka_unit_test(test_device_told_once),
+        cmocka_unit_test(test_vtcm_bytes),
+        cmocka_unit_test(test_vtcm_mb_above_soc),
+        cmocka_unit_test(test_hvx_threads),
+        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_finalize_config),
+        cmocka_unit_test(test_needs_v81),
+        cmocka_unit_test(test_weight_sharing_limits),
+        cmocka_unit_test(test_dlbc_limits),
+        cmocka_unit_test(test_weights_of_16_bits),
+        cmocka_unit_test(test_fold_relu_off),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_after_finalize),
+        cmocka_unit_test(test_device_ids),
+        cmocka_unit_test(test_described_hardware),
+        cmocka_unit_test(test_cores_of_votes),
+        cmocka_unit_test(test_told_once),
+        cmocka_unit_test(test_device_told_once),
         cmocka_unit_test(test_power_told_once),
     };
     lib_open();

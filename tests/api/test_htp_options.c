@@ -53,8 +53,10 @@ static void test_context_options(void **state)
                                           .shareResOptType = 2 }; /* PARALLEL_WEIGHT_LOADING, its mode first */
     OK(context_with(&mode, &h));
     mode.shareResOptType = 3;
-    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG, "PARALLEL_WEIGHT_LOADING is 3; allowed: modes 0 to "
-                                                   "2", context_with(&mode, &h));
+    FAILS_SAYING(QNN_CONTEXT_ERROR_INVALID_CONFIG,
+                 "PARALLEL_WEIGHT_LOADING is 3; allowed: modes 0 to "
+                 "2",
+                 context_with(&mode, &h));
 }
 
 static void test_async_depth(void **state)

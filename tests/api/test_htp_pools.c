@@ -15,8 +15,8 @@ static const struct {
     Qnn_DataType_t type;
     uint32_t bytes;
 } types[TYPES] = {
-    { QNN_DATATYPE_UFIXED_POINT_8, 1 },  { QNN_DATATYPE_SFIXED_POINT_8, 1 }, { QNN_DATATYPE_UFIXED_POINT_16, 2 },
-    { QNN_DATATYPE_FLOAT_16, 2 },        { QNN_DATATYPE_FLOAT_32, 4 },
+    { QNN_DATATYPE_UFIXED_POINT_8, 1 }, { QNN_DATATYPE_SFIXED_POINT_8, 1 }, { QNN_DATATYPE_UFIXED_POINT_16, 2 },
+    { QNN_DATATYPE_FLOAT_16, 2 },       { QNN_DATATYPE_FLOAT_32, 4 },
 };
 
 struct pool {

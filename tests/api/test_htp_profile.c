@@ -147,8 +147,13 @@ static void test_estimate_follows_votes(void **state)
 {
     (void)state;
     static const QnnHtpPerfInfrastructure_VoltageCorner_t falling[] = {
-        DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, DCVS_VOLTAGE_VCORNER_TURBO, DCVS_VOLTAGE_VCORNER_NOM_PLUS,
-        DCVS_VOLTAGE_VCORNER_NOM, DCVS_VOLTAGE_VCORNER_SVS_PLUS, DCVS_VOLTAGE_VCORNER_SVS, DCVS_VOLTAGE_VCORNER_SVS2,
+        DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER,
+        DCVS_VOLTAGE_VCORNER_TURBO,
+        DCVS_VOLTAGE_VCORNER_NOM_PLUS,
+        DCVS_VOLTAGE_VCORNER_NOM,
+        DCVS_VOLTAGE_VCORNER_SVS_PLUS,
+        DCVS_VOLTAGE_VCORNER_SVS,
+        DCVS_VOLTAGE_VCORNER_SVS2,
         DCVS_VOLTAGE_VCORNER_MIN_VOLTAGE_CORNER,
     };
     const QnnHtpPerfInfrastructure_VoltageCorner_t max = falling[0];

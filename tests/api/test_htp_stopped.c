@@ -159,8 +159,10 @@ static void begin_stopped(struct stopped *s, uint32_t dims[1])
     assert_int_equal(ftruncate(fd, 4096), 0);
     dims[0] = AFFINE_N;
     setenv("OPENQNN_SESSION_TIMEOUT", SHORT, 1);
-    *s = (struct stopped){ .memory = { .memShape = { 1, dims, NULL }, .dataType = QNN_DATATYPE_FLOAT_32,
-                                       .memType = QNN_MEM_TYPE_ION, .ionInfo = { fd } } };
+    *s = (struct stopped){ .memory = { .memShape = { 1, dims, NULL },
+                                       .dataType = QNN_DATATYPE_FLOAT_32,
+                                       .memType = QNN_MEM_TYPE_ION,
+                                       .ionInfo = { fd } } };
     s->n = new_net(&s->c);
     OK(q.contextGetBinarySize(s->c, &s->bytes));
     s->binary = malloc(s->bytes);
@@ -185,8 +187,8 @@ static void end_stopped(struct stopped *s)
 static void test_first_call(void **state)
 {
     (void)state;
-    static Qnn_ErrorHandle_t (*const first[])(struct stopped *s) = { do_execute, do_finalize, do_register,
-                                                                     do_create,  do_free,     do_deregister };
+    static Qnn_ErrorHandle_t (*const first[])(struct stopped * s) = { do_execute, do_finalize, do_register,
+                                                                      do_create,  do_free,     do_deregister };
     for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
         struct stopped s;
         uint32_t dims[1];

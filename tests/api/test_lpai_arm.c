@@ -406,11 +406,9 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_session),      cmocka_unit_test(test_save_state),
-        cmocka_unit_test(test_shared_pools), cmocka_unit_test(test_registered),
-        cmocka_unit_test(test_killed),       cmocka_unit_test(test_killed_while_running),
-        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_faults),       cmocka_unit_test(test_without_session),
+        cmocka_unit_test(test_session),    cmocka_unit_test(test_save_state), cmocka_unit_test(test_shared_pools),
+        cmocka_unit_test(test_registered), cmocka_unit_test(test_killed),     cmocka_unit_test(test_killed_while_running),
+        cmocka_unit_test(test_stopped),    cmocka_unit_test(test_faults),     cmocka_unit_test(test_without_session),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

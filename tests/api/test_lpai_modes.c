@@ -448,10 +448,9 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binary_in_place),
-        cmocka_unit_test(test_tcm_pools),     cmocka_unit_test(test_tcm_full), cmocka_unit_test(test_tcm_buffers),
-        cmocka_unit_test(test_tcm_elsewhere), cmocka_unit_test(test_island),   cmocka_unit_test(test_pause),
-        cmocka_unit_test(test_pause_refused), cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_binary_in_place), cmocka_unit_test(test_tcm_pools),     cmocka_unit_test(test_tcm_full),
+        cmocka_unit_test(test_tcm_buffers),     cmocka_unit_test(test_tcm_elsewhere), cmocka_unit_test(test_island),
+        cmocka_unit_test(test_pause),           cmocka_unit_test(test_pause_refused), cmocka_unit_test(test_budget),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

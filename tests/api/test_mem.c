@@ -223,12 +223,9 @@ static void test_other_shape(void **state)
         uint32_t *dims;
         Qnn_DataType_t type;
         unsigned warns;
-    } cases[] = { { 2, dims, QNN_DATATYPE_FLOAT_32, 0 },
-                  { 1, flat, QNN_DATATYPE_FLOAT_32, 1 },
-                  { 2, turned, QNN_DATATYPE_FLOAT_32, 1 },
-                  { 2, twice, QNN_DATATYPE_FLOAT_32, 1 },
-                  { 2, dims, QNN_DATATYPE_INT_32, 1 },
-                  { 2, bytes, QNN_DATATYPE_UINT_8, 1 } };
+    } cases[] = { { 2, dims, QNN_DATATYPE_FLOAT_32, 0 },   { 1, flat, QNN_DATATYPE_FLOAT_32, 1 },
+                  { 2, turned, QNN_DATATYPE_FLOAT_32, 1 }, { 2, twice, QNN_DATATYPE_FLOAT_32, 1 },
+                  { 2, dims, QNN_DATATYPE_INT_32, 1 },     { 2, bytes, QNN_DATATYPE_UINT_8, 1 } };
     Qnn_LogHandle_t log;
     OK(q.logCreate(listen, QNN_LOG_LEVEL_WARN, &log));
     Qnn_BackendHandle_t backend;

@@ -242,8 +242,8 @@ static void test_log(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_parts), cmocka_unit_test(test_full),
-                                        cmocka_unit_test(test_former),
-                                        cmocka_unit_test(test_full_data), cmocka_unit_test(test_log) };
+                                        cmocka_unit_test(test_former), cmocka_unit_test(test_full_data),
+                                        cmocka_unit_test(test_log) };
     if (saver_kit_begin(argc, argv))
         return 1;
     return cmocka_run_group_tests(tests, NULL, saver_kit_end);

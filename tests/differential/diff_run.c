@@ -90,7 +90,7 @@ static bool compose_htp(struct compose *c, const struct diff_way *w, const struc
     custom[1].option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_BYTES;
     custom[1].vtcmSizeInBytes = w->vtcm;
     custom[2].option = (QnnHtpGraph_ConfigOption_t)0x4F510001; /* FLOAT32, docs/htp-options.md */
-    custom[2].foldReluActivationIntoConvOff = !w->fp16;      /* any flag */
+    custom[2].foldReluActivationIntoConvOff = !w->fp16;        /* any flag */
     QnnGraph_Config_t config[3];
     const QnnGraph_Config_t *list[4] = { &config[0], &config[1], &config[2], NULL };
     for (int i = 0; i < 3; i++)

@@ -72,8 +72,14 @@ void bind_binary_graph(const struct binary_graph *g)
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct binary_node *n = &g->nodes[k];
         const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
-        const struct op_call c = { .op = n->op, .node = n->name, .n_in = n->n_in, .n_out = n->n_out, .in = in, .out = out,
-                                   .params = n->params, .post = n->post };
+        const struct op_call c = { .op = n->op,
+                                   .node = n->name,
+                                   .n_in = n->n_in,
+                                   .n_out = n->n_out,
+                                   .in = in,
+                                   .out = out,
+                                   .params = n->params,
+                                   .post = n->post };
 
         if (n->n_in > MAX_PORTS || n->n_out > MAX_PORTS)
             continue;

@@ -14,9 +14,11 @@ static void print_table(const struct htp_option_table *table)
         const struct htp_option *row = &table->rows[i];
 
         printf("option\t%s\t%s\t%u\t%s\t%s\t%u\t%s\t%s\t%s\t%s\n", table->kind, table->prefix, row->number, row->name,
-               row->allowed, row->arch, moments[row->moment], row->outcome == HTP_ACTS ? "acts" : "no "
-                                                                                         "effect", row->effect,
-               row->test);
+               row->allowed, row->arch, moments[row->moment],
+               row->outcome == HTP_ACTS ? "acts"
+                                        : "no "
+                                          "effect",
+               row->effect, row->test);
     }
 }
 
@@ -30,7 +32,7 @@ static void print_limits(const struct json_field *field)
 
 static void print_fields(const struct json_field *fields, const char *path)
 {
-    static const char *const kinds[] = { "boolean", "integer", "integer", "number",  "string", "enum",
+    static const char *const kinds[] = { "boolean", "integer", "integer", "number",   "string", "enum",
                                          "object",  "list",    "strings", "integers", "any" };
     char inner[128];
 

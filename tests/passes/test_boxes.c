@@ -185,8 +185,8 @@ static uint32_t window_needed(const struct made *m, const struct part *p, uint32
             struct reached lines = reached(m, 0, p->begin[0], p->end[0], t[0]),
                            columns = reached(m, 1, p->begin[1], p->end[1], t[1]);
             more(&ret->fair[0], tile_bytes(&m->x, lines.span, columns.span, channels));
-            more(&ret->at_least[0], tile_bytes(&m->x, cut ? lines.touched : lines.span,
-                                               cut ? columns.touched : columns.span, channels));
+            more(&ret->at_least[0],
+                 tile_bytes(&m->x, cut ? lines.touched : lines.span, cut ? columns.touched : columns.span, channels));
         }
     if (sums) /* exact ones of fixed point; floats */
         made = up(p->end[0] - p->begin[0], 8) * up(p->end[1] - p->begin[1], 8) * up(p->end[2] - p->begin[2], 32) *
@@ -506,7 +506,10 @@ static void lie_no_lines(struct binary_tile *t, const struct binary_graph *g) { 
 static void lie_many_lines(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.lines = 65; }
 static void lie_columns(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.columns = UINT32_MAX; }
 static void lie_channels(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.channels = 65; }
-static void lie_depth(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->box.depth = 16; }
+static void lie_depth(struct binary_tile *t, const struct binary_graph *g)
+{
+    (void)g, t->box.depth = 16;
+}
 static void lie_more(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->bytes++; }
 static void lie_less(struct binary_tile *t, const struct binary_graph *g) { (void)g, t->bytes /= 2; }
 static void lie_far(struct binary_tile *t, const struct binary_graph *g) { t->offset = g->info.vtcm_used - t->bytes + 1; }
@@ -657,14 +660,10 @@ static void commands_share_out_what_moves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lies_about_tiles_are_noticed),
-        cmocka_unit_test(lies_about_tiles_of_chains_are_noticed),
-        cmocka_unit_test(commands_share_out_what_moves),
-        cmocka_unit_test(boxes_hold_what_their_elements_need),
-        cmocka_unit_test(the_choice_fits_and_moves_little),
-        cmocka_unit_test(pieces_of_windows_come_again),
-        cmocka_unit_test(weights_come_once_where_they_can),
-        cmocka_unit_test(commands_of_prepared_graphs_fit),
+        cmocka_unit_test(lies_about_tiles_are_noticed),     cmocka_unit_test(lies_about_tiles_of_chains_are_noticed),
+        cmocka_unit_test(commands_share_out_what_moves),    cmocka_unit_test(boxes_hold_what_their_elements_need),
+        cmocka_unit_test(the_choice_fits_and_moves_little), cmocka_unit_test(pieces_of_windows_come_again),
+        cmocka_unit_test(weights_come_once_where_they_can), cmocka_unit_test(commands_of_prepared_graphs_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a context binary says about itself and a reader does not believe: its checksums, and how much memory it needs. */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,10 +36,22 @@ static struct handmade made;
 
 static const uint64_t bomb = UINT64_C(4194304000);
 
-static void claim_scratch(struct binary_graph_info *i) { i->scratch_bytes = bomb; }
-static void claim_persistent(struct binary_graph_info *i) { i->persistent_bytes = bomb; }
-static void claim_spill(struct binary_graph_info *i) { i->spill_fill_bytes = bomb; }
-static void claim_window(struct binary_graph_info *i) { i->vtcm_bytes = i->vtcm_used = bomb; }
+static void claim_scratch(struct binary_graph_info *i)
+{
+    i->scratch_bytes = bomb;
+}
+static void claim_persistent(struct binary_graph_info *i)
+{
+    i->persistent_bytes = bomb;
+}
+static void claim_spill(struct binary_graph_info *i)
+{
+    i->spill_fill_bytes = bomb;
+}
+static void claim_window(struct binary_graph_info *i)
+{
+    i->vtcm_bytes = i->vtcm_used = bomb;
+}
 
 /* A file of a few kilobytes that asks for gigabytes which no operator uses. */
 static void test_bombs(void **state)
@@ -188,11 +200,8 @@ int main(int argc, char **argv)
     }
     corpus = argv[1];
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_checksum),
-        cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_unused_tensor),
-        cmocka_unit_test(test_untouched),
-        cmocka_unit_test(test_older_files),
+        cmocka_unit_test(test_checksum),  cmocka_unit_test(test_bombs),       cmocka_unit_test(test_unused_tensor),
+        cmocka_unit_test(test_untouched), cmocka_unit_test(test_older_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -519,12 +519,17 @@ static void only_converted_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_come_back),          cmocka_unit_test(constants_outside),
-        cmocka_unit_test(random_graphs_come_back),  cmocka_unit_test(full_disk),
+        cmocka_unit_test(texts_come_back),
+        cmocka_unit_test(constants_outside),
+        cmocka_unit_test(random_graphs_come_back),
+        cmocka_unit_test(full_disk),
         cmocka_unit_test(containers),
-        cmocka_unit_test(versions_and_identifiers), cmocka_unit_test(wrong_contents),
-        cmocka_unit_test(cuts_and_changes),         cmocka_unit_test(archives),
-        cmocka_unit_test(weights_cut_off),          cmocka_unit_test(only_converted_graphs),
+        cmocka_unit_test(versions_and_identifiers),
+        cmocka_unit_test(wrong_contents),
+        cmocka_unit_test(cuts_and_changes),
+        cmocka_unit_test(archives),
+        cmocka_unit_test(weights_cut_off),
+        cmocka_unit_test(only_converted_graphs),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

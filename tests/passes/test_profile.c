@@ -231,8 +231,8 @@ static void test_log_nowhere(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree), cmocka_unit_test(test_nodes),
-                                        cmocka_unit_test(test_limit), cmocka_unit_test(test_log),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree),          cmocka_unit_test(test_nodes),
+                                        cmocka_unit_test(test_limit),         cmocka_unit_test(test_log),
                                         cmocka_unit_test(test_log_full_disk), cmocka_unit_test(test_log_nowhere) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -493,8 +493,7 @@ static void test_bad_greeting(void **state)
         struct spawned child;
         struct rpc_request q = hello();
         int ring;
-        assert_int_equal(shared_create("ring", i == 3 ? 64 : rpc_common_bytes(1), &ring),
-                         ST_OK); /* 3: too small a ring */
+        assert_int_equal(shared_create("ring", i == 3 ? 64 : rpc_common_bytes(1), &ring), ST_OK); /* 3: too small a ring */
         q.type = i == 1 ? RPC_MAP : RPC_HELLO;
         q.magic ^= i == 2;
         assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);

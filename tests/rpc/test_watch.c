@@ -128,8 +128,9 @@ static void test_wrap(void **state)
 static void test_setting(void **state)
 {
     (void)state;
-    static const char *const wrong[] = { "",  "x",        "1s",                   "-1",   "99",
-                                         "1", "86400001", "99999999999999999999", " 500", "0x10" };
+    static const char *const wrong[] = {
+        "", "x", "1s", "-1", "99", "1", "86400001", "99999999999999999999", " 500", "0x10"
+    };
     struct kit_client c;
     uint64_t ns;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -166,28 +167,17 @@ static enum status call(struct kit_client *c, unsigned which)
     struct rpc_load l = load_of(c);
     uint32_t map;
     switch (which) {
-    case 0:
-        return kit_run(c, (struct rpc_wait){ 0 });
-    case 1:
-        return kit_run(c, (struct rpc_wait){ 1000, true });
-    case 2:
-        return kit_link->map(c->s, rpc_fd(c->memory), 0, KIT_BYTES, true, &map);
-    case 3:
-        return kit_link->unmap(c->s, c->buffer);
-    case 4:
-        return kit_link->load(c->s, &l);
-    case 5:
-        return kit_link->unload(c->s, c->program);
-    case 6:
-        return kit_link->reset(c->s, c->program);
-    case 7:
-        return kit_link->set_scratch(c->s, c->program, own);
-    case 8:
-        return kit_link->set_spill(c->s, c->program, own);
-    case 9:
-        return kit_link->set_backup(c->s, c->program, own);
-    default:
-        return kit_link->set_weights(c->s, c->program, own);
+    case 0: return kit_run(c, (struct rpc_wait){ 0 });
+    case 1: return kit_run(c, (struct rpc_wait){ 1000, true });
+    case 2: return kit_link->map(c->s, rpc_fd(c->memory), 0, KIT_BYTES, true, &map);
+    case 3: return kit_link->unmap(c->s, c->buffer);
+    case 4: return kit_link->load(c->s, &l);
+    case 5: return kit_link->unload(c->s, c->program);
+    case 6: return kit_link->reset(c->s, c->program);
+    case 7: return kit_link->set_scratch(c->s, c->program, own);
+    case 8: return kit_link->set_spill(c->s, c->program, own);
+    case 9: return kit_link->set_backup(c->s, c->program, own);
+    default: return kit_link->set_weights(c->s, c->program, own);
     }
 }
 
@@ -497,14 +487,22 @@ int main(int argc, char **argv)
     if (own_process)
         kit_link = kit_stub(kit_arch);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_count),        cmocka_unit_test(test_suspended_count),
-        cmocka_unit_test(test_wrap),         cmocka_unit_test(test_setting),
-        cmocka_unit_test(test_every_call),   cmocka_unit_test(test_closed_while_stopped),
-        cmocka_unit_test(test_during_a_run), cmocka_unit_test(test_abort),
-        cmocka_unit_test(test_timeout),      cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_start),        cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_long_message), cmocka_unit_test(test_no_limit),
-        cmocka_unit_test(test_suspended_client), cmocka_unit_test(test_suspended_machine),
+        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_suspended_count),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_setting),
+        cmocka_unit_test(test_every_call),
+        cmocka_unit_test(test_closed_while_stopped),
+        cmocka_unit_test(test_during_a_run),
+        cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_start),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_no_limit),
+        cmocka_unit_test(test_suspended_client),
+        cmocka_unit_test(test_suspended_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,9 +130,11 @@ static const struct refusal {
     { "{ \"level\": 4294967296 }", ST_INVALID_CONFIG, "level (line 1, column 3): 4294967296 is out of range*" },
     { "{ \"limited\": 8 }", ST_INVALID_CONFIG, "limited (line 1, column 3): 8 is out of range; allowed are -8 to 7" },
     { "{ \"cores\": [0, 8] }", ST_INVALID_CONFIG, "cores/1 (line 1, column 16): 8 is out of range; allowed are 0 to 7" },
-    { "{ \"cores\": [\"x\"] }", ST_INVALID_CONFIG, "cores/0 (line 1, column 13): the value is a string; a whole "
+    { "{ \"cores\": [\"x\"] }", ST_INVALID_CONFIG,
+      "cores/0 (line 1, column 13): the value is a string; a whole "
       "number is expected" },
-    { "{ \"cores\": 3 }", ST_INVALID_CONFIG, "cores (line 1, column 3): the value is a whole number; a list of "
+    { "{ \"cores\": 3 }", ST_INVALID_CONFIG,
+      "cores (line 1, column 3): the value is a whole number; a list of "
       "whole numbers is expected" },
     { "{ \"ratio\": 1.5 }", ST_INVALID_CONFIG, "ratio (line 1, column 3): 1.5 is out of range; allowed are 0 to 1" },
     { "{ \"level\": 1.0 }", ST_INVALID_CONFIG,

@@ -64,18 +64,20 @@ static enum status check_device(const struct htp_extension *e, const struct htp_
               "%s: devices/0/dsp_arch is \"%s\"; \"v68\" to \"v89\" are known", file, d->arch);
     RETURN_IF(d->pd_session && !str_eq(d->pd_session, "unsigned") && !str_eq(d->pd_session, "signed"), ST_INVALID_CONFIG,
               "%s: devices/0/pd_session is \"%s\"; \"unsigned\" and \"signed\" are known", file, d->pd_session);
-    RETURN_IF(d->device_id.value != 0, ST_INVALID_CONFIG, "%s: devices/0/device_id is %u; there is one, "
-                                                          "with number 0", file,
-              d->device_id.value);
+    RETURN_IF(d->device_id.value != 0, ST_INVALID_CONFIG,
+              "%s: devices/0/device_id is %u; there is one, "
+              "with number 0",
+              file, d->device_id.value);
     RETURN_IF(d->core_type.value != 0, ST_INVALID_CONFIG, "%s: devices/0/core_type is %u; 0 (NSP) is supported", file,
               d->core_type.value);
-    RETURN_IF(d->core_ids.n > MAX_CORES, ST_INVALID_CONFIG, "%s: devices/0/core_id has %zu entries; no SoC "
-                                                            "has more than %d",
+    RETURN_IF(d->core_ids.n > MAX_CORES, ST_INVALID_CONFIG,
+              "%s: devices/0/core_id has %zu entries; no SoC "
+              "has more than %d",
               file, d->core_ids.n, MAX_CORES);
     RETURN_IF(d->profiling && !profiling_known(d->profiling), ST_INVALID_CONFIG,
               "%s: devices/0/profiling_level is \"%s\"; \"off\", \"basic\", \"detailed\" and \"linting\" "
-              "are known", file,
-              d->profiling);
+              "are known",
+              file, d->profiling);
     if (d->has_client_context)
         e->host.log(QNN_LOG_LEVEL_WARN, "devices/0/use_client_context is not available from v68 on; it has no effect");
     if (e->params.devices.n > 1)

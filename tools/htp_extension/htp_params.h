@@ -73,7 +73,7 @@ struct htp_profile {
     uint32_t sleep_us, corner, polling_us;
 };
 
-extern const struct json_field htp_params_fields[]; /* ends with an empty one */
+extern const struct json_field htp_params_fields[];                                         /* ends with an empty one */
 enum status htp_params_read(const char *path, struct htp_params *ret, struct arena *arena); /* path NULL: nothing is given */
 const struct htp_profile *htp_profile_find(const char *name); /* NULL: unknown */
 uint32_t htp_params_arch(const char *text);                  /* "v73" or "73": 73; 0: not an architecture */

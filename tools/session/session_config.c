@@ -120,9 +120,8 @@ enum status config_for_context(struct session *s)
         to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = names };
     }
     if (c->has_memory_limit)
-        to[n++] =
-            (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
-                                   .memoryLimitHint = (uint64_t)c->memory_limit };
+        to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
+                                         .memoryLimitHint = (uint64_t)c->memory_limit };
     if (c->has_persistent)
         to[n++] =
             (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = c->persistent };

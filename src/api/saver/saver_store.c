@@ -113,8 +113,8 @@ static enum status begin_files(void)
     str_add(&s, "\n#undef PARAMS\n#define PARAMS ");
     saver_write_string(&s, store.settings.data);
     str_add(&s, "\n");
-    enum status st = s.failed ? status_fail(ST_NO_MEMORY, "no memory for the recording")
-                              : put(store.program.fd, s.at, s.n, 0);
+    enum status st =
+        s.failed ? status_fail(ST_NO_MEMORY, "no memory for the recording") : put(store.program.fd, s.at, s.n, 0);
     store.program_end = s.n;
     str_finish(&s);
     return st;

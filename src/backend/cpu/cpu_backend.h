@@ -13,7 +13,7 @@ struct backend_context {
     pthread_mutex_t lock;
     unsigned threads;
     struct exec_outside outside; /* op packages of the backend handle */
-    struct team *team; /* under lock: made for the first graph that has something to share out */
+    struct team *team;           /* under lock: made for the first graph that has something to share out */
 };
 
 /* For batches (cpu_slices.c): what each worker of the team needs to compute slices of its own. */

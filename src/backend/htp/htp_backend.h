@@ -27,7 +27,7 @@ enum {
     HTP_DEFAULT_SOC = 43,    /* SM8550 */
     HTP_DEFAULT_VTCM_MB = 4,
     HTP_DEFAULT_HVX = 4,
-    HTP_VTCM_STEP = 65536,   /* of sizes in bytes */
+    HTP_VTCM_STEP = 65536,           /* of sizes in bytes */
     HTP_OPTION_FLOAT32 = 0x4F510001, /* a graph option of openqnn alone */
     HTP_MAX_SESSIONS = 8,
     HTP_MAX_ASYNC = 300,
@@ -40,7 +40,6 @@ enum {
 bool htp_arch_known(uint32_t arch);
 const struct rpc_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
 enum status htp_soc_model(uint32_t model);
-
 
 /* Votes name no device: they are for the one that was created last, or for the default SoC. */
 const struct rpc_soc *htp_soc_used(void);
@@ -139,7 +138,7 @@ void htp_votes_events(struct prof *prof, int32_t parent);
 
 enum status htp_check_process(void);                                    /* one copy of the backend only */
 enum status htp_find_link(uint32_t arch, const struct rpc_link **ret);  /* stub of the architecture, or in process */
-enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX]); /* or libQnnHtp.so itself */
+enum status htp_find_skel(uint32_t arch, char path[RPC_PATH_MAX]);      /* or libQnnHtp.so itself */
 
 /* The one symbol of libQnnHtpPrepare.so. */
 #define HTP_PREPARE_SYMBOL "openqnn_htp_prepare"
@@ -168,7 +167,7 @@ struct htp_session {
     uint32_t index, arch;
     uint32_t users;          /* contexts, guarded by the list's lock */
     _Atomic uint32_t lost;   /* enum status: why it is gone, ST_OK while it lives */
-    char why[STATUS_TEXT_MAX]; /* what its link said then; written before lost */
+    char why[STATUS_TEXT_MAX];  /* what its link said then; written before lost */
     struct htp_buffer *buffers; /* htp_buffers.c */
     pthread_mutex_t lock;    /* of buffers */
 };
@@ -287,7 +286,7 @@ struct backend_graph {
     uint64_t last_ns;       /* of the last run in the session, for adaptive polling */
     uint64_t copied;        /* bytes staged by the last run */
     const struct htp_priority *priority_told; /* in the log; NULL: none yet */
-    uint32_t hvx_threads;   /* of this loaded graph; the client may change them before the first run */
+    uint32_t hvx_threads;                     /* of this loaded graph; the client may change them before the first run */
     _Atomic bool has_run;
     bool prepare_only;      /* nothing is loaded */
 };
@@ -296,7 +295,7 @@ struct backend_graph {
 struct htp_priority {
     uint32_t priority; /* of the API */
     const char *name;
-    uint8_t hmx, hvx;  /* smaller: first */
+    uint8_t hmx, hvx; /* smaller: first */
 };
 const struct htp_priority *htp_priority_of(uint32_t priority);
 void htp_priority_log(struct backend_graph *g, uint32_t priority); /* where it is another one than before */

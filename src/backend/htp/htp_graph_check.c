@@ -24,7 +24,7 @@ static enum status check_vtcm(const struct backend_context *c, const struct htp_
 
     RETURN_IF(s->vtcm_bytes_given && s->vtcm_bytes > most, ST_INVALID_CONFIG,
               "HTP graph config: VTCM_SIZE_IN_BYTES is %u; the device has %" PRIu64 ": ask for that at "
-                                                                                    "most, or 0 for all",
+              "most, or 0 for all",
               s->vtcm_bytes, most);
     if (!s->vtcm_mb_given || s->vtcm_mb <= c->vtcm_mb)
         return ST_OK;
@@ -42,8 +42,8 @@ static enum status check_threads(const struct backend_context *c, const struct h
         return ST_OK;
     return htp_deviate(&said, ST_INVALID_CONFIG,
                        "HTP graph config: NUM_HVX_THREADS is %" PRIu64 "; the device has %u, which are "
-                                                                       "used: ask for that at most, or 0 "
-                                                                       "for all",
+                       "used: ask for that at most, or 0 "
+                       "for all",
                        s->hvx_threads, c->hvx);
 }
 

@@ -219,11 +219,12 @@ static enum status take_finalize(const struct htp_option *option, const void *cu
     uint32_t value = config->finalizeConfig.value.uint32Value;
 
     RETURN_IF(!key, ST_INVALID_CONFIG, "HTP graph config: %s has no key; \"P\" is known", option->name);
-    RETURN_IF(strcmp(key, "P") != 0, ST_INVALID_CONFIG, "HTP graph config: %s: key \"%.64s\" is unknown; "
-                                                        "\"P\" is known",
+    RETURN_IF(strcmp(key, "P") != 0, ST_INVALID_CONFIG,
+              "HTP graph config: %s: key \"%.64s\" is unknown; "
+              "\"P\" is known",
               option->name, key);
-    RETURN_IF(!finalize_value_known(value), ST_INVALID_CONFIG, "HTP graph config: %s \"P\" is %u; allowed: %s",
-              option->name, value, option->allowed);
+    RETURN_IF(!finalize_value_known(value), ST_INVALID_CONFIG, "HTP graph config: %s \"P\" is %u; allowed: %s", option->name,
+              value, option->allowed);
     s->finalize_p = value;
     s->finalize_p_given = true;
     note(s, option, value != 0);

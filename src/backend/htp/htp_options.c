@@ -87,8 +87,8 @@ enum status htp_option_take(const struct htp_option_table *table, const struct h
         return option->take(option, custom, settings);
 
     uint64_t value = read_number(kind, (const char *)custom + table->value_at);
-    RETURN_IF(option->max && value > option->max, ST_INVALID_CONFIG,
-              "HTP %s config: %s is %" PRIu64 "; allowed: %s", table->kind, option->name, value, option->allowed);
+    RETURN_IF(option->max && value > option->max, ST_INVALID_CONFIG, "HTP %s config: %s is %" PRIu64 "; allowed: %s",
+              table->kind, option->name, value, option->allowed);
     store_number(kind, value, (char *)settings + option->at);
     if (option->outcome == HTP_NO_EFFECT && value && !table->warns_later)
         htp_option_warn(table, option);

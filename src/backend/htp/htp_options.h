@@ -23,27 +23,27 @@ enum htp_moment { HTP_UNTIL_FINALIZE, HTP_UNTIL_FIRST_RUN, HTP_ANY_TIME };
 enum htp_value { HTP_VALUE_OWN /* by `take` */, HTP_VALUE_FLAG, HTP_VALUE_U32, HTP_VALUE_U64 };
 
 struct htp_option {
-    uint32_t number;          /* in the API */
-    const char *name;         /* without the API's prefix */
-    const char *allowed;      /* values, in words */
-    const char *effect;       /* what it does, or why there is nothing to act on */
-    const char *test;         /* "file: function" that shows it */
+    uint32_t number;     /* in the API */
+    const char *name;    /* without the API's prefix */
+    const char *allowed; /* values, in words */
+    const char *effect;  /* what it does, or why there is nothing to act on */
+    const char *test;    /* "file: function" that shows it */
     uint8_t outcome, moment;
-    uint8_t arch;             /* the first architecture that has it, 0: all */
+    uint8_t arch; /* the first architecture that has it, 0: all */
     uint8_t value;
-    uint16_t at;              /* in the settings */
-    uint64_t max;             /* of a number, 0: no limit */
+    uint16_t at;  /* in the settings */
+    uint64_t max; /* of a number, 0: no limit */
     enum status (*take)(const struct htp_option *option, const void *custom, void *settings);
 };
 
 struct htp_option_table {
-    const char *kind;         /* "graph": as messages and the document name it */
-    const char *prefix;       /* of the names in the API */
+    const char *kind;   /* "graph": as messages and the document name it */
+    const char *prefix; /* of the names in the API */
     const struct htp_option *rows;
     size_t n;
-    size_t value_at;          /* in the client's structure: all members of its union begin there */
-    _Atomic bool *warned;     /* per row: this process was told */
-    bool warns_later;         /* not when a value is read, but when it has passed all checks */
+    size_t value_at;      /* in the client's structure: all members of its union begin there */
+    _Atomic bool *warned; /* per row: this process was told */
+    bool warns_later;     /* not when a value is read, but when it has passed all checks */
 };
 
 extern const struct htp_option_table htp_device_options, htp_context_options, htp_graph_options, htp_optimizations,

@@ -6,8 +6,8 @@
 #include "backend/htp/htp_backend.h"
 
 static const struct htp_priority priorities[] = {
-    { 0, "LOW", 0xC5, 0xC6 },          { 50, "NORMAL_LOW", 0xC5, 0xC6 }, { 100, "NORMAL", 0xC0, 0xC1 },
-    { 150, "NORMAL_HIGH", 0xBD, 0xBE }, { 200, "HIGH", 0xBB, 0xBC },      { 300, "HIGH_PLUS", 0xBB, 0xBC },
+    { 0, "LOW", 0xC5, 0xC6 },           { 50, "NORMAL_LOW", 0xC5, 0xC6 },     { 100, "NORMAL", 0xC0, 0xC1 },
+    { 150, "NORMAL_HIGH", 0xBD, 0xBE }, { 200, "HIGH", 0xBB, 0xBC },          { 300, "HIGH_PLUS", 0xBB, 0xBC },
     { 400, "CRITICAL", 0xBB, 0xBC },    { 500, "CRITICAL_PLUS", 0xBB, 0xBC },
 };
 

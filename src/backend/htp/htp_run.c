@@ -219,8 +219,14 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
     struct htp_session *s = g->context->session;
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
     struct rpc_run run = {
-        .program = g->program, .priority = r->priority, .io = g->io, .n_io = g->g->n_io, .profile_nodes = detailed,
-        .wait = htp_votes_wait(g->last_ns), .cancel = r->cancel, .marks = detailed ? g->marks : NULL,
+        .program = g->program,
+        .priority = r->priority,
+        .io = g->io,
+        .n_io = g->g->n_io,
+        .profile_nodes = detailed,
+        .wait = htp_votes_wait(g->last_ns),
+        .cancel = r->cancel,
+        .marks = detailed ? g->marks : NULL,
         .max_marks = detailed ? g->max_marks : 0,
     };
     bind_slice(g, r, slice);

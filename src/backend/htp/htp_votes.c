@@ -64,8 +64,10 @@ static enum status check_place(uint32_t device, uint32_t core)
     const struct rpc_soc *soc = htp_soc_used();
 
     RETURN_IF(device != 0, ST_INVALID_ARG, "device %u; there is one, with number 0", device);
-    RETURN_IF(core >= soc->cores, ST_INVALID_ARG, "core %u; SoC %s has %u, counted from "
-                                                  "0", core, soc->name, soc->cores);
+    RETURN_IF(core >= soc->cores, ST_INVALID_ARG,
+              "core %u; SoC %s has %u, counted from "
+              "0",
+              core, soc->name, soc->cores);
     return ST_OK;
 }
 

@@ -8,8 +8,8 @@
 
 enum { MOST = 0x7F7F };
 
-static const enum op_id products[] = { OP_Conv2d, OP_DepthWiseConv2d, OP_TransposeConv2d, OP_FullyConnected, OP_MatMul,
-                                       OP_Batchnorm, OP_LayerNorm };
+static const enum op_id products[] = { OP_Conv2d, OP_DepthWiseConv2d, OP_TransposeConv2d, OP_FullyConnected,
+                                       OP_MatMul, OP_Batchnorm,       OP_LayerNorm };
 
 static bool is_listed(enum op_id op)
 {

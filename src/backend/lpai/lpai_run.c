@@ -371,11 +371,9 @@ static void next_slice(struct backend_graph *g)
 /* From where a paused execution stopped, or from the beginning. */
 static enum status run_slices(struct backend_graph *g, const struct backend_run *r, bool detailed)
 {
-    struct exec_run e = { .io = g->io,
-                          .cancel = r->cancel,
-                          .profile_nodes = detailed,
-                          .pause = &g->pause,
-                          .step = g->paused.step };
+    struct exec_run e = {
+        .io = g->io, .cancel = r->cancel, .profile_nodes = detailed, .pause = &g->pause, .step = g->paused.step
+    };
     enum status st = g->paused.early ? ST_ENDED_EARLY : ST_OK;
     for (uint32_t i = 0; detailed && !g->paused.halfway && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;

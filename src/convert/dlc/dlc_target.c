@@ -55,32 +55,23 @@ static zip_int64_t answer(void *user, void *data, zip_uint64_t size, zip_source_
     struct dlc_target *t = user;
     switch (command) {
     case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-                                              ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
-                                              ZIP_SOURCE_BEGIN_WRITE, ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE,
-                                              ZIP_SOURCE_WRITE, ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE,
-                                              ZIP_SOURCE_REMOVE, -1);
-    case ZIP_SOURCE_WRITE:
-        return write_some(t, data, size);
-    case ZIP_SOURCE_SEEK_WRITE:
-        return seek(t, data, size);
-    case ZIP_SOURCE_TELL_WRITE:
-        return lseek(t->file->fd, 0, SEEK_CUR);
-    case ZIP_SOURCE_STAT:
-        return tell_of_it(data, size, &t->zip_error);
-    case ZIP_SOURCE_ERROR:
-        return zip_error_to_data(&t->zip_error, data, size);
+        return zip_source_make_command_bitmap(
+            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
+            ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_BEGIN_WRITE, ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE,
+            ZIP_SOURCE_WRITE, ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_REMOVE, -1);
+    case ZIP_SOURCE_WRITE: return write_some(t, data, size);
+    case ZIP_SOURCE_SEEK_WRITE: return seek(t, data, size);
+    case ZIP_SOURCE_TELL_WRITE: return lseek(t->file->fd, 0, SEEK_CUR);
+    case ZIP_SOURCE_STAT: return tell_of_it(data, size, &t->zip_error);
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&t->zip_error, data, size);
     case ZIP_SOURCE_OPEN: /* before a new archive takes the old one's place */
     case ZIP_SOURCE_CLOSE:
     case ZIP_SOURCE_BEGIN_WRITE:
     case ZIP_SOURCE_COMMIT_WRITE:
     case ZIP_SOURCE_ROLLBACK_WRITE:
     case ZIP_SOURCE_REMOVE:
-    case ZIP_SOURCE_FREE:
-        return 0;
-    default: /* nothing is read back */
-        zip_error_set(&t->zip_error, ZIP_ER_OPNOTSUPP, 0);
-        return -1;
+    case ZIP_SOURCE_FREE: return 0;
+    default: /* nothing is read back */ zip_error_set(&t->zip_error, ZIP_ER_OPNOTSUPP, 0); return -1;
     }
 }
 
