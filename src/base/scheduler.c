@@ -12,6 +12,9 @@
 
 enum { SPIN_NS = 30000, SPINS_PER_LOOK = 32, NO_SPIN_MOST = 63 };
 
+/* Where another process computes: its thread, and that of the client which waits for it, want a core each. */
+enum { REMOTE_THREADS = 2 };
+
 /* TURN_SLEEPS tells who gives the verdict that a system call is needed. */
 enum { TURN_WAITS, TURN_SLEEPS, TURN_GRANTED, TURN_CANCELLED };
 
@@ -272,13 +275,14 @@ static void note_spin(struct sched_unit *u, bool helped)
 static bool will_spin(struct sched_turn *t)
 {
     struct sched_unit *u = &t->needs->program;
-    if (!t->queued || device.cores < 2 || !t->needs->threads)
+    uint32_t others = t->needs->threads ? 0 : REMOTE_THREADS;
+    if (!t->queued || device.cores < 2 + others)
         return false;
     if (u->no_spin) {
         u->no_spin--;
         return false;
     }
-    return device.n_waiting < device.cores;
+    return device.n_waiting + others < device.cores;
 }
 
 /* The deadline has passed. False: a verdict is on its way. */
