@@ -394,6 +394,9 @@ static Qnn_ErrorHandle_t finalize_a16w16(int16_t weight, const char *type)
     bool convolution = strcmp(type, "FullyConnected") != 0;
     uint32_t rank = convolution ? 5 : 2;
     static const uint32_t strides[] = { 1, 1, 1 };
+    static const uint32_t sides[] = { 3 };
+    static const uint32_t edges[] = { 3, 2 };
+    static const uint32_t no_pad[6];
     Qnn_GraphHandle_t graph;
 
     OK(graph_with(NULL, 0, &graph));
@@ -413,8 +416,8 @@ static Qnn_ErrorHandle_t finalize_a16w16(int16_t weight, const char *type)
     OK(q.tensorCreateGraphTensor(graph, &y));
     struct op product = { "product", type, NULL, 0, 2, 1, { QNN_PARAM_INIT }, { x, w }, { y } };
     if (convolution) {
-        product.p[product.np++] = param_u32s(graph, "stride", 1, (uint32_t[]){ 3 }, strides);
-        product.p[product.np++] = param_u32s(graph, "pad_amount", 2, (uint32_t[]){ 3, 2 }, (uint32_t[6]){ 0 });
+        product.p[product.np++] = param_u32s(graph, "stride", 1, sides, strides);
+        product.p[product.np++] = param_u32s(graph, "pad_amount", 2, edges, no_pad);
     }
     OK(op_add(graph, &product));
     return q.graphFinalize(graph, NULL, NULL);

@@ -88,20 +88,23 @@ static Qnn_Tensor_t tensor_of(const char *name, Qnn_TensorType_t kind, unsigned 
 
 static struct op op_of(Qnn_GraphHandle_t g, const struct pool *p, struct tensors *t)
 {
+    static const uint32_t two[] = { 2 };
+    static const uint32_t edges[] = { 2, 2 };
+    static const uint32_t sides[] = { 1, 2 };
     struct op o = { .name = "pool", .type = p->op, .ni = 1, .no = 1 };
     const bool reduction = p->window[0] == 0;
 
     o.in[0] = t->x;
     o.out[0] = t->y;
     if (reduction) {
-        o.p[o.np++] = param_u32s(g, QNN_OP_REDUCE_MAX_PARAM_AXES, 1, (uint32_t[]){ 2 }, (uint32_t[]){ 1, 2 });
+        o.p[o.np++] = param_u32s(g, QNN_OP_REDUCE_MAX_PARAM_AXES, 1, two, sides);
         o.p[o.np++] = param_bool(QNN_OP_REDUCE_MAX_PARAM_KEEP_DIMS, true);
         return o;
     }
 
-    o.p[o.np++] = param_u32s(g, QNN_OP_POOL_MAX_2D_PARAM_FILTER_SIZE, 1, (uint32_t[]){ 2 }, p->window);
-    o.p[o.np++] = param_u32s(g, QNN_OP_POOL_MAX_2D_PARAM_STRIDE, 1, (uint32_t[]){ 2 }, p->stride);
-    o.p[o.np++] = param_u32s(g, QNN_OP_POOL_MAX_2D_PARAM_PAD_AMOUNT, 2, (uint32_t[]){ 2, 2 }, p->pad);
+    o.p[o.np++] = param_u32s(g, QNN_OP_POOL_MAX_2D_PARAM_FILTER_SIZE, 1, two, p->window);
+    o.p[o.np++] = param_u32s(g, QNN_OP_POOL_MAX_2D_PARAM_STRIDE, 1, two, p->stride);
+    o.p[o.np++] = param_u32s(g, QNN_OP_POOL_MAX_2D_PARAM_PAD_AMOUNT, 2, edges, p->pad);
     if (p->count_pad)
         o.p[o.np++] = param_bool(QNN_OP_POOL_AVG_2D_PARAM_COUNT_PAD_FOR_EDGES, true);
     return o;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stream_kit.h"
@@ -248,8 +249,12 @@ static int hit_child(int signal)
 {
     unsigned n;
     pid_t pid = child(&n);
+    siginfo_t info;
 
-    return pid > 0 ? kill(pid, signal) : -1;
+    if (pid <= 0 || kill(pid, signal) != 0)
+        return -1;
+    /* The signal comes when it comes: the session might still answer. */
+    return signal == SIGSTOP ? waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT | __WALL) : 0;
 }
 
 /* ---- when it dies ----------------------------------------------------------------------------------------------------- */

@@ -174,12 +174,41 @@ static void test_signal(void **state)
     unmake(&n);
 }
 
+/* What the graphs of a context share in the run queue, as in src/api/queue.c. */
+struct device {
+    struct sched_group group;
+    struct sched_unit team;
+};
+
 struct client {
-    struct net *net;
+    struct device *device;
     struct backend_graph *graph;
+    struct sched_needs *needs; /* of the graph */
     int seed;
     bool ok;
 };
+
+static struct sched_needs needs_of(struct device *device, const struct backend_graph *graph)
+{
+    struct backend_needs wanted = backend_this->needs(graph);
+    struct sched_needs needs = { 0 };
+
+    sched_set_needs(&needs, wanted.device ? &device->team : NULL, wanted.threads, wanted.preemptible);
+    return needs;
+}
+
+static enum status run_in_turn(struct client *c, struct backend_run *r)
+{
+    struct sched_turn turn = { .group = &c->device->group, .needs = c->needs, .cancel = r->cancel, .level = 2 };
+    enum status st = sched_enter(&turn);
+    if (st != ST_OK)
+        return st;
+
+    r->turn = &turn;
+    st = backend_this->run(c->graph, r);
+    sched_leave(&turn);
+    return st;
+}
 
 static void *run_client(void *arg)
 {
@@ -191,7 +220,7 @@ static void *run_client(void *arg)
     c->ok = x != NULL;
     for (int i = 0; c->ok && i < 100; i++) {
         fill(x, w, N, c->seed + i);
-        c->ok = backend_this->run(c->graph, &r) == ST_OK && right(x, w, y, N);
+        c->ok = run_in_turn(c, &r) == ST_OK && right(x, w, y, N);
     }
     free(x);
     return NULL;
@@ -206,10 +235,17 @@ static void test_many_threads(void **state)
     struct client clients[CLIENTS];
     pthread_t threads[CLIENTS];
     struct backend_graph *second;
+    struct device device = { 0 };
     make(&n, text, THREADS);
     check(backend_this->load(n.context, &n.b, 0, &second));
+    struct sched_needs first_needs = needs_of(&device, n.graph);
+    struct sched_needs second_needs = needs_of(&device, second);
     for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = (struct client){ .net = &n, .graph = i % 3 ? n.graph : second, .seed = i };
+        bool is_first = i % 3 != 0;
+        clients[i] = (struct client){ .device = &device,
+                                      .graph = is_first ? n.graph : second,
+                                      .needs = is_first ? &first_needs : &second_needs,
+                                      .seed = i };
         check(thread_start(&threads[i], "client", run_client, &clients[i]));
     }
     for (int i = 0; i < CLIENTS; i++) {
