@@ -107,8 +107,9 @@ enum status signal_begin(void *handle, struct run_queue *queue, struct api_signa
     struct api_signal *s = handle_get(handle, HANDLE_SIGNAL);
     RETURN_IF(!s, ST_INVALID_ARG, "the signal handle is %s", handle_describe(handle, HANDLE_SIGNAL));
     pthread_mutex_lock(&s->lock);
+    bool closing = s->closing;
     bool busy = s->in_use;
-    if (!busy) {
+    if (!busy && !closing) {
         s->in_use = true;
         s->uses++;
         s->queue = queue;
@@ -116,6 +117,10 @@ enum status signal_begin(void *handle, struct run_queue *queue, struct api_signa
         s->cancel.deadline_ns = s->kind == SIGNAL_TIMEOUT ? clock_ns() + s->timeout_us * 1000 : 0;
     }
     pthread_mutex_unlock(&s->lock);
+    if (closing) {
+        handle_put(handle);
+        return status_fail(ST_INVALID_ARG, "the signal handle is being freed");
+    }
     if (busy) {
         handle_put(handle);
         return status_fail(ST_SIGNAL_IN_USE, "the signal is attached to another call; use one signal per call in flight");
@@ -152,6 +157,7 @@ Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal)
         LOCKED(&s->lock);
         API_CHECK(!s->in_use, COMP_SIGNAL, ST_IN_USE,
                   "the signal is attached to a running call; wait until that call has returned");
+        s->closing = true;
         backend = s->backend;
     }
     struct api_backend *b = handle_get(backend, HANDLE_BACKEND);

@@ -101,6 +101,7 @@ struct api_signal {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool in_use;
+    bool closing; /* QnnSignal_free has begun; no call may attach it any more */
     struct run_queue *queue; /* of the asynchronous execution that it is attached to; NULL: of another call */
     uint64_t uses; /* calls it was attached to so far */
     struct cancel cancel;
