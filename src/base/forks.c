@@ -26,7 +26,7 @@ static void release(unsigned from, unsigned n)
 static bool take_all(unsigned from, const struct timespec *until, unsigned *ret_busy)
 {
     *ret_busy = n_locks;
-    if (pthread_mutex_clocklock(locks[from], CLOCK_MONOTONIC, until) != 0)
+    if (pthread_mutex_timedlock(locks[from], until) != 0)
         return false;
     for (unsigned i = 1; i < n_locks; i++) {
         unsigned at = (from + i) % n_locks;
@@ -45,7 +45,7 @@ static void before_fork(void)
     struct timespec until;
     unsigned busy = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
+    clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_S;
     held = n_locks == 0;
     while (!held && busy < n_locks)
