@@ -61,7 +61,7 @@ static struct net new_net(Qnn_ContextHandle_t *c)
 
 static Qnn_ErrorHandle_t run_with(const struct net *n, Qnn_SignalHandle_t signal)
 {
-    static float x[AFFINE_N], y[AFFINE_N];
+    float x[AFFINE_N] = { 0 }, y[AFFINE_N];
     Qnn_Tensor_t in = n->x, out = n->y;
     in.v1.clientBuf = (Qnn_ClientBuffer_t){ x, sizeof x };
     out.v1.clientBuf = (Qnn_ClientBuffer_t){ y, sizeof y };
