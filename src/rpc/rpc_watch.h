@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watchdog of a session: how long it has given no sign of life while somebody waits for it; private to rpc/.
+/* The watchdog of a session: how long it has given no sign of life while a call waits for it; private to rpc/.
  *
  * Whoever waits looks from time to time. Each look asks for a heartbeat when the last one is some time ago, and counts the
  * time that an asked one is missing. At most WATCH_SLICE_NS are counted per look: a client that was stopped itself, by a

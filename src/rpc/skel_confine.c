@@ -48,7 +48,7 @@ static uint32_t drop_capabilities(void)
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } }, now[_LINUX_CAPABILITY_U32S_3];
 
-    /* The bounding set needs a capability; whoever lacks that has none to lose, and may gain none either. */
+    /* The bounding set needs a capability; a process without it has none to lose, and may gain none either. */
     for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
         prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

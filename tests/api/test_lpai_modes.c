@@ -105,7 +105,7 @@ static void test_binary_in_place(void **state)
             assert_memory_equal(y, want, KIT_OUT);
         }
 
-        /* A page without rights takes its place, so that nobody else is given these addresses. */
+        /* A page without rights takes its place, so that no other mapping gets these addresses. */
         assert_true(mmap(pages, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == pages);
         if (finalized)
             FAILS_SAYING(BAD, "context binary", kit_run(&a.net, x, y));

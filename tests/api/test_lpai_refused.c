@@ -57,7 +57,7 @@ static struct kit_binary sum_binary(uint64_t scratch_bytes)
           .n_out = 1,
           .in = add_in,
           .out = &state,
-          .work_bytes = scratch_bytes, /* what nobody uses would be refused */
+          .work_bytes = scratch_bytes, /* unused bytes would be refused */
           .post = OP_POST_NONE },
         { .name = "copy", .op = op_find("Reshape"), .n_in = 1, .n_out = 1, .in = &state, .out = &out, .post = OP_POST_NONE },
     };

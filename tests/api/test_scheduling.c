@@ -486,7 +486,7 @@ static void test_signal_of_a_waiting_call_is_in_use(void **state)
     unblock(2);
 }
 
-/* A call that waits for room in a full queue ends with its signal too, and then notifies nobody. */
+/* A call that waits for room in a full queue ends with its signal too, without a notification. */
 static void test_abort_a_call_that_waits_for_room(void **state)
 {
     (void)state;

@@ -93,7 +93,7 @@ static void test_count(void **state)
     assert_int_equal(heart.ping, 1);
     assert_int_equal(watch_look(&w, &heart, now += 100 * MS), 0);
     assert_int_equal(heart.ping, 2);
-    heart.ping = heart.pong = 7; /* somebody else asked meanwhile */
+    heart.ping = heart.pong = 7; /* another call asked meanwhile */
     assert_int_equal(watch_look(&w, &heart, now += 20 * MS), 0);
 }
 
