@@ -212,9 +212,12 @@ static enum status compare(struct graph_run *r, uint32_t output)
         if (k == output || !overlap(&a->span[output], &a->span[k]))
             continue;
 
+        uint32_t first = k < output ? k : output;
+        uint32_t second = k + output - first;
+
         RETURN_IF(tensor_of(r, k)->io != IO_INPUT, ST_INVALID_TENSOR,
                   "tensors \"%s\" and \"%s\" are both written, and their buffers overlap; give each one of its own",
-                  tensor_of(r, k < output ? k : output)->name, tensor_of(r, k < output ? output : k)->name);
+                  tensor_of(r, first)->name, tensor_of(r, second)->name);
         if (in_place(r, k, output))
             a->same_as[output] = k;
         else

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The watchdog of a session: how long it has given no sign of life while a call waits for it; private to rpc/.
  *
- * Whoever waits looks from time to time. Each look asks for a heartbeat when the last one is some time ago, and counts the
- * time that an asked one is missing. At most WATCH_SLICE_NS are counted per look: a client that was stopped itself, by a
- * debugger or with the whole machine, does not take its own absence for that of the session. */
+ * A thread that waits looks from time to time. Each look asks for a heartbeat when the last one is some time
+ * ago, and counts the time that an asked one is missing. At most WATCH_SLICE_NS are counted per look: a client
+ * that was stopped itself, by a debugger or with the whole machine, does not take its own absence for that of
+ * the session. */
 #ifndef RPC_RPC_WATCH_H
 #define RPC_RPC_WATCH_H
 

@@ -98,9 +98,11 @@ enum status rpc_find_skel(uint32_t arch, const char *folder, char ret[RPC_PATH_M
 
 enum status rpc_find_program(uint32_t arch, const char *own, char ret[RPC_PATH_MAX], char ret_note[RPC_NOTE_MAX])
 {
-    char folder[RPC_PATH_MAX];
+    char folder[RPC_PATH_MAX] = ".";
     const char *slash = strrchr(own, '/');
-    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - own + 1) : 1, slash ? own : ".");
+
+    if (slash)
+        snprintf(folder, sizeof(folder), "%.*s", (int)(slash - own + 1), own);
 
     if (rpc_find_skel(arch, folder, ret, ret_note) == ST_OK)
         return ST_OK;
