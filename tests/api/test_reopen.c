@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that are opened and closed for ever: all pairs, in every order, for many rounds.
+/* Libraries that are opened and closed for ever, in orders drawn at random, for many rounds.
  *
  * Programs with plugins open and close backends in any order. What a library leaves behind in the process (static
  * thread-local room, pthread keys, descriptors) runs out only after some dozen rounds.
  *
- *   test_reopen ROUNDS LIBRARY... */
+ * A round opens two to ten of the libraries and closes them in another order, so that it tries dozens of pairs at
+ * once; at the end each pair must have met in each of its four orders. Every other round leaves its last library
+ * open until the next one has opened all of its own: the process then never has none.
+ *
+ *   test_reopen ROUNDS LIBRARY LIBRARY... */
 #include <dirent.h>
 #include <dlfcn.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "QNN/QnnInterface.h"
+
+enum { MOST_LIBRARIES = 64, MOST_OPEN = 10 };
 
 static unsigned descriptors(void)
 {
@@ -68,57 +74,106 @@ static void close_library(void *library, const char *name, unsigned round)
         fail("close", name, round);
 }
 
-/* Bit 0: which is opened first; bit 1: which is closed first. */
-static void round_of_pair(const char *const names[2], unsigned round)
+/* Numbers from 0 to below - 1, the same in each run of the test. */
+static unsigned drawn(unsigned below)
 {
-    unsigned first = round & 1;
-    unsigned first_closed = round >> 1 & 1;
-    void *opened[2];
-
-    opened[first] = open_library(names[first], round);
-    opened[!first] = open_library(names[!first], round);
-    close_library(opened[first_closed], names[first_closed], round);
-    close_library(opened[!first_closed], names[!first_closed], round);
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((state >> 33) % below);
 }
 
-/* One of the two is always open: each opens before the other closes. */
-static void chain_of_pair(const char *const names[2], unsigned rounds)
+static void shuffle(unsigned *items, unsigned count)
 {
-    void *opened = open_library(names[0], 0);
-    for (unsigned round = 0; round < rounds; round++) {
-        unsigned next = (round + 1) & 1;
-        void *other = open_library(names[next], round);
-        close_library(opened, names[!next], round);
-        opened = other;
+    for (unsigned i = count; i > 1; i--) {
+        unsigned k = drawn(i);
+        unsigned last = items[i - 1];
+        items[i - 1] = items[k];
+        items[k] = last;
     }
-    close_library(opened, names[rounds & 1], rounds);
+}
+
+/* Position of each library in an order. */
+static void places_of(const unsigned *order, unsigned count, unsigned *places)
+{
+    for (unsigned i = 0; i < count; i++)
+        places[order[i]] = i;
+}
+
+/* met[a][b][k], a < b: k's bit 0 is set when b opened first, bit 1 when b closed first. */
+static void count_pairs(unsigned (*met)[MOST_LIBRARIES][4], const unsigned *opening, const unsigned *closing, unsigned count)
+{
+    unsigned opened[MOST_LIBRARIES], closed[MOST_LIBRARIES];
+    places_of(opening, count, opened);
+    places_of(closing, count, closed);
+
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < count; k++) {
+            unsigned a = opening[i], b = opening[k];
+            if (a < b)
+                met[a][b][(opened[b] < opened[a]) | (closed[b] < closed[a]) << 1]++;
+        }
+    }
+}
+
+static unsigned rarest(unsigned (*met)[MOST_LIBRARIES][4], unsigned count)
+{
+    unsigned least = UINT32_MAX;
+    for (unsigned a = 0; a < count; a++) {
+        for (unsigned b = a + 1; b < count; b++) {
+            for (unsigned k = 0; k < 4; k++)
+                least = met[a][b][k] < least ? met[a][b][k] : least;
+        }
+    }
+    return least;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 4) {
-        fprintf(stderr, "usage: test_reopen ROUNDS LIBRARY LIBRARY...\n");
+    static unsigned met[MOST_LIBRARIES][MOST_LIBRARIES][4];
+    if (argc < 4 || argc - 2 > MOST_LIBRARIES) {
+        fprintf(stderr, "usage: test_reopen ROUNDS LIBRARY LIBRARY... (%d at most)\n", MOST_LIBRARIES);
         return 2;
     }
     unsigned rounds = (unsigned)strtoul(argv[1], NULL, 10);
+    char **names = argv + 2;
+    unsigned libraries = (unsigned)argc - 2;
     unsigned before = descriptors();
 
     /* Errors without a log go to standard error; the wrong handle is told thousands of times. */
     if (!freopen("/dev/null", "w", stderr))
         return 2;
 
-    unsigned pairs = 0;
-    for (int i = 2; i < argc; i++) {
-        for (int k = i + 1; k < argc; k++, pairs++) {
-            const char *names[2] = { argv[i], argv[k] };
-            for (unsigned round = 0; round < rounds; round++)
-                round_of_pair(names, round);
-            chain_of_pair(names, rounds);
-        }
+    unsigned all[MOST_LIBRARIES], closing[MOST_LIBRARIES];
+    for (unsigned i = 0; i < libraries; i++)
+        all[i] = i;
+
+    void *left = NULL;
+    for (unsigned round = 0; round < rounds; round++) {
+        unsigned most = libraries < MOST_OPEN ? libraries : MOST_OPEN;
+        unsigned count = 2 + drawn(most - 1);
+        void *opened[MOST_LIBRARIES];
+
+        shuffle(all, libraries);
+        for (unsigned i = 0; i < count; i++)
+            opened[all[i]] = open_library(names[all[i]], round);
+        if (left)
+            close_library(left, "the one of the round before", round);
+
+        memcpy(closing, all, count * sizeof *closing);
+        shuffle(closing, count);
+        count_pairs(met, all, closing, count);
+
+        bool leaves = round & 1;
+        for (unsigned i = 0; i < count - leaves; i++)
+            close_library(opened[closing[i]], names[closing[i]], round);
+        left = leaves ? opened[closing[count - 1]] : NULL;
     }
+    if (left)
+        close_library(left, "the last one", rounds);
 
     unsigned after = descriptors();
-    printf("%u pairs, %u rounds each in four orders and in a chain; %u descriptors before, %u after\n", pairs, rounds,
-           before, after);
-    return after > before;
+    unsigned least = rarest(met, libraries);
+    printf("%u libraries, %u rounds, each pair %u times or more in each of its orders; %u descriptors before, %u after\n",
+           libraries, rounds, least, before, after);
+    return after > before || !least;
 }
