@@ -12,6 +12,10 @@
 set -u
 : "${FUZZ_SEED:=$(date -u +%Y%m%d)}" "${TORTURE_SEED:=$(date -u +%Y%m%d)}"
 export TORTURE_SEED
+
+# Many tests wait for sessions and timers of their own: two more at once than there are processors keep these busy.
+: "${MESON_TESTTHREADS:=$(($(nproc) + 2))}"
+export MESON_TESTTHREADS
 cd "$(dirname "$0")/.."
 
 logs=
