@@ -351,7 +351,7 @@ class Converters(support.ToolTest):
         rows = [line.split() for line in lines if re.match(r"\s+[-\d.]+\s", line)]
         self.assertGreaterEqual(len(rows), 5)
         self.assertEqual([float(r[0]) for r in rows], sorted(float(r[0]) for r in rows))
-        self.assertIn("logits", [r[2] for r in rows])
+        self.assertIn("logits", [r[4] for r in rows])
 
     # ---- refusals ----------------------------------------------------------------------------------------------------
 

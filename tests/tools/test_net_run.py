@@ -158,6 +158,99 @@ class NetRun(support.ToolTest):
         self.fails(*self.args, "--input_list", "__,clip.txt", "--set_output_tensors", "clip:zzz", says="no tensor \"zzz\"")
         self.fails(*self.args, "--input_list", "__,clip.txt", "--native_input_tensor_names", "clip:d", says="has no input \"d\"")
 
+    # ---- --compare ---------------------------------------------------------------------------------------------------
+
+    def run_into(self, folder, *values):
+        """Runs "clip" on lists of six values each, a line per list."""
+        for i, line in enumerate(values):
+            self.floats("line%d.raw" % i, *line)
+        self.write("clip.txt", "".join("line%d.raw\n" % i for i in range(len(values))))
+        self.clip = [folder if a == "out" else a for a in self.args] + ["--input_list", "__,clip.txt"]
+        return self.clip
+
+    def compare(self, *words):
+        """A row of the table: SQNR, cosine, largest error, number of odd elements."""
+        done = self.run_tool(*self.clip, *words)
+        rows = [line.split() for line in done.stdout.splitlines() if line.endswith(" clip_out")]
+        self.assertLessEqual(len(rows), 1, done.stdout)
+        return done.returncode, [r if r == "exact" else float(r) for r in rows[0][:4]] if rows else None, done.stdout + done.stderr
+
+    def test_compare_values(self):
+        """Figures are those of numpy, over all results; limits decide on the exit status."""
+        reference = [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]]
+        self.succeeds(*self.run_into("ref", *reference))
+        self.run_into("new", *reference)
+        self.assertEqual(self.compare("--compare", "ref")[:2], (0, ["exact", 1, 0, 0]))
+        self.run_into("new", [1, 2, 3, 4, 5, 6.5], [6, 5, 4, 3, 2.25, 1])
+        want = np.array(reference, float).ravel()
+        got = np.array([1, 2, 3, 4, 5, 6.5, 6, 5, 4, 3, 2.25, 1])
+        sqnr = 10 * np.log10((want ** 2).sum() / ((got - want) ** 2).sum())
+        cosine = (want * got).sum() / np.sqrt((want ** 2).sum() * (got ** 2).sum())
+        code, row, _ = self.compare("--compare", "ref")
+        self.assertEqual(code, 0)
+        np.testing.assert_allclose(row, [sqnr, cosine, 0.5, 0], rtol=1e-5)
+        for option, holds, fails in (("min_sqnr", sqnr - 0.1, sqnr + 0.1), ("min_cosine", cosine - 1e-4, cosine + 1e-4), ("max_error", 0.5, 0.4)):
+            self.assertEqual(self.compare("--compare", "ref", "--compare_" + option, str(holds))[0], 0, option)
+            code, _, text = self.compare("--compare", "ref", "--compare_" + option, str(fails))
+            self.assertEqual(code, 1, option)
+            self.assertIn("1 of 1 tensors miss a limit", text)
+
+    def test_compare_nan(self):
+        """NaN on one side only is never exact, in neither direction; NaN on both sides is the same value."""
+        plain, odd = [1, 2, 3, 4, 5, 6], [1, np.nan, 3, np.inf, 5, 6]
+        for name, first, second, count in (("a", plain, odd, 2), ("b", odd, plain, 2), ("c", odd, odd, 0), ("d", plain, [np.nan] * 6, 6)):
+            self.succeeds(*self.run_into("ref" + name, first))
+            self.run_into("new", second)
+            code, row, text = self.compare("--compare", "ref" + name)
+            self.assertEqual((code, row[3]), (int(count > 0), count), text)
+            self.assertEqual(row[0] == "exact", count == 0, text)
+
+    def test_compare_this_run(self):
+        """What counts is what this run computes: not older files, not its own folder, and also without files."""
+        self.succeeds(*self.run_into("ref", [1, 2, 3, 4, 5, 6]))
+        self.run_into("new", [2, 2, 3, 4, 5, 6])
+        code, row, _ = self.compare("--compare", "ref", "--keep_num_outputs", "0")
+        self.assertEqual((code, row[2]), (0, 1))
+        self.assertFalse(os.path.exists(self.path("new")))
+        self.fails(*self.run_into("ref", [1, 2, 3, 4, 5, 6]), "--compare", "ref", says="the folder that this run writes to")
+        os.makedirs(self.path("new", "clip", "Result_0"))
+        self.write(os.path.join("new", "clip", "Result_0", "other.raw"), bytes(24))
+        self.run_into("new", [1, 2, 3, 4, 5, 6])
+        code, row, text = self.compare("--compare", "ref")
+        self.assertEqual((code, row), (0, ["exact", 1, 0, 0]), text)
+        self.assertNotIn("other", text)
+        self.assertEqual(self.compare("--compare", "ref", "--num_inferences", "3")[:2], (0, ["exact", 1, 0, 0]))
+
+    def test_compare_sets(self):
+        """A tensor or result that one side lacks, or that has another size there, is a failure; --compare_common leaves out the former."""
+        path = os.path.join("ref", "clip", "Result_0")
+        self.succeeds(*self.run_into("ref", [1, 2, 3, 4, 5, 6]))
+        self.write(os.path.join(path, "more.raw"), bytes(24))
+        self.run_into("new", [1, 2, 3, 4, 5, 6])
+        code, row, text = self.compare("--compare", "ref")
+        self.assertEqual((code, row[0]), (1, "exact"))
+        self.assertIn('1 tensors are results only of ref/clip: "more"', text)
+        self.assertEqual(self.compare("--compare", "ref", "--compare_common")[0], 0)
+        os.remove(self.path(path, "more.raw"))
+        self.run_into("new", [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6])
+        code, _, text = self.compare("--compare", "ref")
+        self.assertEqual(code, 1)
+        self.assertIn("are not in all results of", text)
+        self.write(os.path.join(path, "clip_out.raw"), bytes(20))
+        self.run_into("new", [1, 2, 3, 4, 5, 6])
+        code, _, text = self.compare("--compare", "ref", "--compare_common")
+        self.assertEqual(code, 1)
+        self.assertIn("another number of elements", text)
+
+    def test_compare_batches(self):
+        """Results of several executions in one file, and one execution in several files."""
+        for lines in ([list(range(12))], [[1, 2, 3], [4, 5, 6]]):
+            self.succeeds(*self.run_into("ref%d" % len(lines), *lines))
+            lines[-1][-1] += 1
+            self.run_into("new", *lines)
+            code, row, text = self.compare("--compare", "ref%d" % len(lines))
+            self.assertEqual((code, row[2]), (0, 1), text)
+
     def test_settings(self):
         self.write("clip.txt", self.floats("c.raw", 1, 2, 3, 4, 5, 6))
         self.write("c.json", '{"context_configs": {"context_priority": "high", "async_execute_queue_depth": 4, "memory_limit_hint": 9223372036854775807},'

@@ -258,11 +258,11 @@ class Algorithms(support.ToolTest):
         self.succeeds("qnn-context-binary-generator", "--backend", support.CPU, "--dlc_path", "q.dlc", "--binary_file", "q", "--output_dir", ".",
                       "--enable_intermediate_outputs")
         tables = []
-        for words in (["--dlc_path", "q.dlc", "--debug"], ["--retrieve_context", "q.bin"]):
+        for words in (["--dlc_path", "q.dlc", "--debug"], ["--retrieve_context", "q.bin", "--compare_common"]):
             out = self.succeeds(*run, *words, "--output_dir", "fixed", "--compare", "float")
             lines = out[out.index("worst first"):].splitlines()[2:]
-            rows = [line.split() for line in lines if line.startswith(" ") and len(line.split()) == 3]
-            found = {r[2]: float(r[0]) for r in rows}
+            rows = [line.split() for line in lines if line.startswith(" ") and len(line.split()) == 5]
+            found = {r[4]: float(r[0]) for r in rows}
             self.assertEqual([float(r[0]) for r in rows], sorted(found.values()))
             self.assertLessEqual({"ar", "dr", "pr", "m", "y"}, set(found))
             self.assertGreater(found["dr"], found["pr"] + 10)
@@ -273,7 +273,7 @@ class Algorithms(support.ToolTest):
             self.assertAlmostEqual(found["y"], 10 * np.log10((want ** 2).sum() / ((have - want) ** 2).sum()), delta=1e-3)
             tables.append(found)
         self.assertEqual(*tables)
-        self.fails(*run, "--dlc_path", "q.dlc", "--compare", "nowhere", says="no result of a tensor")
+        self.fails(*run, "--dlc_path", "q.dlc", "--compare", "nowhere", says="there is no such folder")
         self.fails(*run, "--dlc_path", "q.dlc", "--compare", "float", "--use_native_output_files", says="float results")
 
     # ---- overrides in all forms ------------------------------------------------------------------------------------------

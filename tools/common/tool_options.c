@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,16 @@ static enum status store_number(const struct tool_option *o, const char *text, v
     return ST_OK;
 }
 
+static enum status store_real(const struct tool_option *o, const char *text, void *to)
+{
+    char *end;
+    double value = strtod(text, &end);
+    RETURN_IF(end == text || *end || !isfinite(value), ST_INVALID_ARG, "--%s \"%s\" is not a number", o->name, text);
+
+    *(double *)to = value;
+    return ST_OK;
+}
+
 static enum status store(const struct tool_option *o, const char *text, void *out, struct arena *arena)
 {
     void *to = (char *)out + o->offset;
@@ -175,6 +186,7 @@ static enum status store(const struct tool_option *o, const char *text, void *ou
     case OPT_STRING: *(const char **)to = text; return ST_OK;
     case OPT_LIST: return tool_split(text, ',', arena, to);
     case OPT_NUMBER: return store_number(o, text, to);
+    case OPT_REAL: return store_real(o, text, to);
     case OPT_CHOICE: return store_choice(o, text, to);
     }
     return ST_INTERNAL;

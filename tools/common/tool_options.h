@@ -25,6 +25,7 @@ enum opt_kind {
     OPT_STRING, /* const char * */
     OPT_LIST,   /* struct opt_list, separated by commas */
     OPT_NUMBER, /* int64_t, min..max */
+    OPT_REAL,   /* double */
     OPT_CHOICE, /* uint32_t: index in choices[] */
 };
 

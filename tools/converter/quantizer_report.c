@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "common/difference.h"
 #include "common/tool_log.h"
 #include "converter/graph_runner.h"
 #include "converter/quantizer.h"
@@ -49,15 +50,16 @@ void quantizer_print(const struct quantize_report *r)
 
 /* ---- comparison --------------------------------------------------------------------------------------------------- */
 
-struct difference {
-    uint32_t a, b; /* outputs of the two runs */
-    double signal, noise, worst;
-    float *x; /* the float run's values, until the quantized run of the same inputs has its */
+struct pair {
+    uint32_t real;  /* output of the float run */
+    uint32_t fixed; /* output of the quantized run */
+    struct difference difference;
+    float *want; /* the float run's values, until the quantized run of the same inputs has its */
 };
 
 struct comparison {
     struct runner real, fixed;
-    struct difference *list;
+    struct pair *list;
     uint32_t n;
     float *values; /* room for the largest output */
 };
@@ -67,7 +69,7 @@ static enum status pair_outputs(struct comparison *c, struct arena *a)
     uint64_t most = 1;
     struct ir_uses uses;
     TRY(ir_uses(c->real.g, a, &uses));
-    c->list = arena_array(a, struct difference, c->real.n_out + 1);
+    c->list = arena_array(a, struct pair, c->real.n_out + 1);
     RETURN_IF(!c->list, ST_NO_MEMORY, "no memory for the comparison");
     for (uint32_t i = 0; i < c->real.n_out; i++) {
         const struct ir_tensor *t = &c->real.g->tensors.at[c->real.out_of[i]];
@@ -76,8 +78,9 @@ static enum status pair_outputs(struct comparison *c, struct arena *a)
             const struct ir_tensor *u = &c->fixed.g->tensors.at[c->fixed.out_of[k]];
             if (!str_eq(t->name, u->name) || !desc_same_shape(&t->desc, &u->desc))
                 continue;
-            c->list[c->n] = (struct difference){ .a = i, .b = k, .x = arena_array(a, float, runner_elements(&c->real, i)) };
-            RETURN_IF(!c->list[c->n].x, ST_NO_MEMORY, "no memory for the comparison");
+            float *want = arena_array(a, float, runner_elements(&c->real, i));
+            c->list[c->n] = (struct pair){ .real = i, .fixed = k, .want = want };
+            RETURN_IF(!want, ST_NO_MEMORY, "no memory for the comparison");
             c->n++;
             most = runner_elements(&c->real, i) > most ? runner_elements(&c->real, i) : most;
         }
@@ -87,18 +90,10 @@ static enum status pair_outputs(struct comparison *c, struct arena *a)
     return ST_OK;
 }
 
-static void add_difference(struct comparison *c, struct difference *d)
+static void add_pair(struct comparison *c, struct pair *pair)
 {
-    uint64_t n = runner_elements(&c->fixed, d->b);
-    runner_floats(&c->fixed, d->b, c->values);
-    for (uint64_t i = 0; i < n; i++) {
-        double e = (double)c->values[i] - d->x[i];
-        if (!isfinite(e))
-            continue;
-        d->signal += (double)d->x[i] * d->x[i];
-        d->noise += e * e;
-        d->worst = fmax(d->worst, fabs(e));
-    }
+    runner_floats(&c->fixed, pair->fixed, c->values);
+    difference_add(&pair->difference, c->values, pair->want, runner_elements(&c->fixed, pair->fixed));
 }
 
 /* The same line of the list feeds both graphs. */
@@ -119,33 +114,34 @@ static enum status compare_line(struct comparison *c, struct graph_io *real, str
         if (st == ST_OK)
             st = runner_execute(r, data);
         for (uint32_t i = 0; i < c->n && st == ST_OK && !pass; i++)
-            runner_floats(r, c->list[i].a, c->list[i].x);
+            runner_floats(r, c->list[i].real, c->list[i].want);
     }
     for (uint32_t i = 0; i < c->n && st == ST_OK; i++)
-        add_difference(c, &c->list[i]);
+        add_pair(c, &c->list[i]);
     arena_finish(&a);
     return st;
 }
 
-static double ratio(const struct difference *d)
-{
-    return d->noise > 0 ? 10 * log10(d->signal / d->noise) : INFINITY;
-}
-
 static int worse_first(const void *a, const void *b)
 {
-    double x = ratio(a), y = ratio(b);
-    return x < y ? -1 : x > y;
+    const struct pair *x = a;
+    const struct pair *y = b;
+
+    return difference_order(&x->difference, &y->difference);
 }
 
 static void print_differences(struct comparison *c)
 {
-    char db[24], most[24];
     qsort(c->list, c->n, sizeof(*c->list), worse_first);
-    tool_say("float against quantized, worst first:\n%8s %14s  %s", "SQNR dB", "largest error", "tensor");
-    for (uint32_t i = 0; i < c->n; i++)
-        tool_say("%8s %14s  %s", decibel_text(ratio(&c->list[i]), db), real_text(c->list[i].worst, most),
-                 c->real.out[c->list[i].a].v1.name);
+    tool_say("float against quantized, worst first:\n%8s %9s %14s %9s  %s", "SQNR dB", "cosine", "largest error", "NaN, Inf",
+             "tensor");
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct difference *d = &c->list[i].difference;
+        char ratio[24];
+
+        tool_say("%8s %9.6f %14.6g %9" PRIu64 "  %s", difference_sqnr_text(d, ratio), difference_cosine(d), d->worst, d->odd,
+                 c->real.out[c->list[i].real].v1.name);
+    }
 }
 
 static enum status run_both(struct comparison *c, const struct quantizer_args *q)

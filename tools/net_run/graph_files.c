@@ -97,50 +97,102 @@ struct part {
     const uint8_t *data;
     uint64_t first, n; /* elements */
     const char *folder;
-    bool begin; /* first chunk: a new file */
+    uint64_t result; /* number of the folder */
+    uint32_t output;
+    uint64_t total; /* elements of the whole file */
+    uint64_t at;    /* place of these elements there; 0: a new file */
+    bool kept;      /* goes to a file */
 };
+
+static enum status store_native(const struct graph_io *io, const struct part *p, const char *name, const uint8_t *native)
+{
+    const char *suffix = io->opt.output_type == OUTPUT_BOTH ? "_native" : "";
+    uint32_t bits = tensor_type(p->t->tensor.v1.dataType)->bits;
+    CLEANUP(str_finish) struct str path;
+
+    str_init(&path);
+    str_addf(&path, "%s/%s%s.raw", p->folder, name, suffix);
+    RETURN_IF(path.failed, ST_NO_MEMORY, "path of a result");
+
+    return append(str_text(&path), p->at == 0, native, (size_t)((p->n * bits + 7) / 8));
+}
+
+static enum status store_floats(const struct graph_io *io, const struct part *p, const char *name, const uint8_t *native)
+{
+    CLEANUP(str_finish) struct str path;
+    CLEANUP(mem_freep) float *values = mem_alloc_array(p->n, sizeof(*values));
+
+    str_init(&path);
+    str_addf(&path, "%s/%s.raw", p->folder, name);
+    RETURN_IF(path.failed, ST_NO_MEMORY, "path of a result");
+    RETURN_IF(!values, ST_NO_MEMORY, "%" PRIu64 " numbers of \"%s\"", p->n, str_text(&path));
+    tensor_to_float(&p->t->tensor, native, p->first, p->n, values);
+
+    struct result_values result = { .result = p->result,
+                                    .name = name,
+                                    .output = p->output,
+                                    .first = p->at,
+                                    .n = p->n,
+                                    .total = p->total,
+                                    .values = values };
+    if (io->opt.sink)
+        TRY(io->opt.sink->take(io->opt.sink, &result));
+    if (!p->kept)
+        return ST_OK;
+
+    return append(str_text(&path), p->at == 0, values, (size_t)(p->n * sizeof(float)));
+}
 
 static enum status store_part(const struct graph_io *io, const struct part *p)
 {
     uint32_t bits = tensor_type(p->t->tensor.v1.dataType)->bits;
     const uint8_t *native = p->data + p->first * bits / 8;
-    CLEANUP(str_finish) struct str path, native_path;
-    str_init(&path);
-    str_init(&native_path);
-    str_addf(&path, "%s/", p->folder);
-    tensor_file_name(p->t->tensor.v1.name ? p->t->tensor.v1.name : "output", &path);
-    str_addf(&native_path, "%s%s.raw", str_text(&path), io->opt.output_type == OUTPUT_BOTH ? "_native" : "");
-    str_add(&path, ".raw");
-    RETURN_IF(path.failed || native_path.failed, ST_NO_MEMORY, "path of a result");
-    if (io->opt.output_type != OUTPUT_FLOAT)
-        TRY(append(str_text(&native_path), p->begin, native, (size_t)((p->n * bits + 7) / 8)));
-    if (io->opt.output_type == OUTPUT_NATIVE)
-        return ST_OK;
-    CLEANUP(mem_freep) float *values = mem_alloc_array(p->n, sizeof(*values));
-    RETURN_IF(!values, ST_NO_MEMORY, "%" PRIu64 " numbers of \"%s\"", p->n, str_text(&path));
-    tensor_to_float(&p->t->tensor, native, p->first, p->n, values);
-    return append(str_text(&path), p->begin, values, (size_t)(p->n * sizeof(float)));
+    CLEANUP(str_finish) struct str name;
+
+    str_init(&name);
+    tensor_file_name(p->t->tensor.v1.name ? p->t->tensor.v1.name : "output", &name);
+    RETURN_IF(name.failed, ST_NO_MEMORY, "name of a result");
+
+    if (io->opt.output_type != OUTPUT_FLOAT && p->kept)
+        TRY(store_native(io, p, str_text(&name), native));
+    if (io->opt.output_type != OUTPUT_NATIVE)
+        TRY(store_floats(io, p, str_text(&name), native));
+
+    return ST_OK;
 }
 
-static enum status store_folder(struct graph_io *io, const struct io_result *r, uint32_t line_of_job)
+static enum status store_folder(struct graph_io *io, const struct io_result *r, uint32_t line_of_job, bool kept)
 {
     uint32_t chunk;
     const struct io_job *job = graph_io_job(io, r->execution, &chunk);
+    uint64_t result = r->first + job->line + line_of_job;
     CLEANUP(str_finish) struct str folder;
+
     str_init(&folder);
-    str_addf(&folder, "%s/Result_%" PRIu64, io->opt.output_dir, r->first + job->line + line_of_job);
+    str_addf(&folder, "%s/Result_%" PRIu64, io->opt.output_dir, result);
     RETURN_IF(folder.failed, ST_NO_MEMORY, "path of a result");
-    TRY(tool_make_dirs(str_text(&folder)));
+    if (kept)
+        TRY(tool_make_dirs(str_text(&folder)));
+
     for (uint32_t i = 0; i < io->n_outputs; i++) {
         const struct io_tensor *t = &io->outputs[i];
         uint64_t batch = io->n_inputs ? io->inputs[0].batch : 1, slice = t->elements / batch;
         bool taken_apart = job->combined && t->batch % batch == 0;
-        struct part p = { .t = t, .data = r->data[i], .n = t->elements, .folder = str_text(&folder), .begin = chunk == 0 };
+        struct part p = { .t = t,
+                          .data = r->data[i],
+                          .n = t->elements,
+                          .folder = str_text(&folder),
+                          .result = result,
+                          .output = i,
+                          .total = t->elements * job->chunks,
+                          .at = t->elements * chunk,
+                          .kept = kept };
         if (!t->saved || (job->combined && !taken_apart && line_of_job))
             continue; /* an output without the batch goes to the first folder only */
         if (taken_apart) {
             p.first = line_of_job * slice;
             p.n = slice;
+            p.total = slice;
         }
         TRY(store_part(io, &p));
     }
@@ -152,8 +204,9 @@ enum status graph_io_store(struct graph_io *io, const struct io_result *r)
     uint32_t chunk;
     const struct io_job *job = graph_io_job(io, r->execution, &chunk);
     for (uint32_t i = 0; i < job->n_lines; i++) {
-        if (r->first + job->line + i < r->limit)
-            TRY(store_folder(io, r, i));
+        bool kept = r->first + job->line + i < r->limit;
+        if (kept || io->opt.sink)
+            TRY(store_folder(io, r, i, kept));
     }
     return ST_OK;
 }

@@ -19,12 +19,29 @@
 /* Indexes of --output_data_type. */
 enum { OUTPUT_FLOAT, OUTPUT_NATIVE, OUTPUT_BOTH };
 
+/* Float values of one output, on their way to <output_dir>/Result_<result>/<name>.raw. */
+struct result_values {
+    uint64_t result;
+    const char *name;
+    uint32_t output; /* index among the outputs of the graph */
+    uint64_t first;  /* place of the values in the file */
+    uint64_t n;
+    uint64_t total; /* values of the whole file */
+    const float *values;
+};
+
+/* Gets all float results of all passes, whether or not files are kept of them. */
+struct result_sink {
+    enum status (*take)(struct result_sink *sink, const struct result_values *values);
+};
+
 struct io_options {
     bool native_inputs;                 /* all of them */
     struct opt_names_list native_names; /* or these */
     uint32_t output_type;
     uint32_t batch_multiplier;
     const char *output_dir;          /* of this graph */
+    struct result_sink *sink;        /* may be NULL */
     int64_t cache_sets, cache_bytes; /* input sets kept in memory; negative: no limit */
 };
 

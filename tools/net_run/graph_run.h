@@ -26,7 +26,4 @@ struct run_totals {
 
 enum status graph_run(struct session *s, struct graph_io *io, const struct run_options *opt, struct run_totals *ret);
 
-/* Prints how the float results in `folder` differ from those of another run, worst first. */
-enum status result_compare(const char *folder, const char *other);
-
 #endif

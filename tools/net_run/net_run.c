@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qnn-net-run: executes the graphs of a model library or context binary on files. */
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,13 @@
 #include "common/tensor_text.h"
 #include "common/tool_log.h"
 #include "net_run/graph_run.h"
+#include "net_run/result_compare.h"
 
 struct net_run {
     struct session_options session;
-    const char *retrieve_context, *native_names, *explain_error, *compare;
+    const char *retrieve_context, *native_names, *explain_error;
+    struct compare_options compare;
+    bool min_sqnr_given, min_cosine_given, max_error_given;
     struct opt_list input_lists, binary_updates;
     bool native_outputs, native_inputs, synchronous, asynchronous, use_mmap, validate;
     bool output_type_given, perf_given, sets_given, size_given;
@@ -68,10 +72,18 @@ static const struct tool_option options[] = {
     { "set_output_tensors", OPT_STRING, AT(session.output_tensors), .argument = "G0:T0,T1;G1:T0",
       .help = "Tensors inside the graphs that become outputs too; not with --retrieve_context." },
     { "debug", OPT_FLAG, AT(session.all_outputs), .help = "Every tensor becomes an output; not with --retrieve_context." },
-    { "compare", OPT_STRING, AT(compare), .argument = "DIR",
+    { "compare", OPT_STRING, AT(compare.folder), .argument = "DIR",
       .help = "Compare the results with those of an earlier run of the same inputs (its --output_dir), float against "
-              "quantized for example, and print the "
-              "error of every tensor that both have, worst first. With --debug in both runs: of every layer." },
+              "quantized for example, and print the error of every tensor, worst first. With --debug in both runs: of every "
+              "layer. Fails when a tensor is missing, has another size, or is NaN or infinite in one run only." },
+    { "compare_common", OPT_FLAG, AT(compare.common),
+      .help = "Tensors that only one of the runs has are left out; implied by --debug and --set_output_tensors." },
+    { "compare_min_sqnr", OPT_REAL, AT(compare.min_sqnr), .argument = "DB", .seen = AT(min_sqnr_given),
+      .help = "Fail when the signal-to-noise ratio of a tensor is lower." },
+    { "compare_min_cosine", OPT_REAL, AT(compare.min_cosine), .argument = "X", .seen = AT(min_cosine_given),
+      .help = "Fail when the cosine similarity of a tensor is lower." },
+    { "compare_max_error", OPT_REAL, AT(compare.max_error), .argument = "X", .seen = AT(max_error_given),
+      .help = "Fail when an element differs by more." },
     { "batch_multiplier", OPT_NUMBER, AT(batch_multiplier), .argument = "N", .min = 1, .max = 1 << 20,
       .help = "Inputs and outputs have N times the batch the model was composed with." },
     { "keep_num_outputs", OPT_NUMBER, AT(keep), .argument = "N", .max = -1,
@@ -131,7 +143,37 @@ static const struct tool_program program = {
         "                --profiling_level detailed && qnn-profile-viewer --input_log output/qnn-profiling-data.log\n",
 };
 
+static void free_path(char **path)
+{
+    free(*path);
+}
+
 /* ---- options that exclude each other, or need what does not exist ----------------------------------------------------- */
+
+static enum status check_compare(const struct net_run *o)
+{
+    const struct compare_options *compare = &o->compare;
+    const char *output_dir = o->session.output_dir ? o->session.output_dir : "./output";
+    bool native_only = o->native_outputs || (o->output_type_given && o->output_type == OUTPUT_NATIVE);
+    bool has_limits = o->min_sqnr_given || o->min_cosine_given || o->max_error_given || compare->common;
+
+    RETURN_IF(has_limits && !compare->folder, ST_INVALID_ARG,
+              "--compare_common, --compare_min_sqnr, --compare_min_cosine and --compare_max_error need --compare DIR");
+    if (!compare->folder)
+        return ST_OK;
+
+    RETURN_IF(native_only, ST_INVALID_ARG,
+              "--compare needs float results; leave out --use_native_output_files, or use --output_data_type "
+              "float_and_native");
+    CLEANUP(free_path) char *reference = realpath(compare->folder, NULL);
+    CLEANUP(free_path) char *results = realpath(output_dir, NULL);
+    RETURN_IF(!reference, ST_NOT_FOUND, "--compare %s: there is no such folder; give the --output_dir of an earlier run",
+              compare->folder);
+    RETURN_IF(results && str_eq(reference, results), ST_INVALID_ARG,
+              "--compare %s is the folder that this run writes to; give this run another --output_dir", compare->folder);
+
+    return ST_OK;
+}
 
 static enum status check_options(const struct net_run *o)
 {
@@ -147,9 +189,7 @@ static enum status check_options(const struct net_run *o)
     RETURN_IF(o->retrieve_context && o->session.output_tensors, ST_INVALID_ARG,
               "--set_output_tensors needs the graph itself, --retrieve_context has a finished one; build the binary with "
               "qnn-context-binary-generator --set_output_tensors");
-    RETURN_IF(
-        o->compare && (o->native_outputs || (o->output_type_given && o->output_type == OUTPUT_NATIVE)), ST_INVALID_ARG,
-        "--compare needs float results; leave out --use_native_output_files, or use --output_data_type float_and_native");
+    TRY(check_compare(o));
     RETURN_IF(o->validate && !o->retrieve_context, ST_INVALID_ARG, "--validate_binary needs --retrieve_context FILE");
     RETURN_IF(o->native_inputs && o->native_names, ST_INVALID_ARG,
               "--use_native_input_files and --native_input_tensor_names exclude each other");
@@ -254,18 +294,46 @@ static enum status check_native_names(const struct net_run *o, struct session *s
 }
 
 /* Several graphs have a folder each, in the other run too. */
-static enum status compare_graph(const struct net_run *o, const struct session *s, const struct session_graph *g,
-                                 const char *folder)
+static void graph_folder(const struct session *s, const struct session_graph *g, const char *folder, struct str *to)
 {
-    CLEANUP(str_finish) struct str other;
-    str_init(&other);
-    str_add(&other, o->compare);
+    str_add(to, folder);
     if (s->graphs.n > 1) {
-        str_add(&other, "/");
-        tensor_file_name(g->name, &other);
+        str_add(to, "/");
+        tensor_file_name(g->name, to);
     }
-    RETURN_IF(other.failed, ST_NO_MEMORY, "no memory for a path");
-    return result_compare(folder, str_text(&other));
+}
+
+static struct compare_options compare_options_of(const struct net_run *o, const char *folder)
+{
+    return (struct compare_options){
+        .folder = folder,
+        .common = o->compare.common || o->session.all_outputs || o->session.output_tensors,
+        .min_sqnr = o->min_sqnr_given ? o->compare.min_sqnr : NAN,
+        .min_cosine = o->min_cosine_given ? o->compare.min_cosine : NAN,
+        .max_error = o->max_error_given ? o->compare.max_error : NAN,
+    };
+}
+
+/* Executes the graph and compares what it computes with `reference`, when that is given. */
+static enum status run_opened(const struct net_run *o, struct session *s, struct graph_io *io, const char *reference,
+                              struct run_totals *totals)
+{
+    struct run_options run_opt = run_options_of(o, s);
+    struct compare_options compare_opt = compare_options_of(o, reference);
+    struct result_compare *compare = NULL;
+    enum status st = ST_OK;
+
+    if (o->compare.folder)
+        st = result_compare_open(&compare_opt, io, &compare);
+    if (st == ST_OK && compare)
+        io->opt.sink = result_compare_sink(compare);
+    if (st == ST_OK)
+        st = graph_run(s, io, &run_opt, totals);
+    if (st == ST_OK && compare)
+        st = result_compare_report(compare);
+    result_compare_free(compare);
+
+    return st;
 }
 
 static enum status run_graph(const struct net_run *o, struct session *s, size_t index, const char *list)
@@ -273,24 +341,23 @@ static enum status run_graph(const struct net_run *o, struct session *s, size_t 
     struct graph_io io = { 0 };
     struct run_totals totals;
     CLEANUP(str_finish) struct str dir;
+    CLEANUP(str_finish) struct str reference;
     const struct session_graph *g = &s->graphs.at[index];
+
     str_init(&dir);
-    str_add(&dir, s->opt.output_dir);
-    if (s->graphs.n > 1) {
-        str_add(&dir, "/");
-        tensor_file_name(g->name, &dir);
-    }
-    RETURN_IF(dir.failed, ST_NO_MEMORY, "output folder");
+    str_init(&reference);
+    graph_folder(s, g, s->opt.output_dir, &dir);
+    graph_folder(s, g, o->compare.folder ? o->compare.folder : "", &reference);
+    RETURN_IF(dir.failed || reference.failed, ST_NO_MEMORY, "output folder");
+
     struct io_options io_opt = io_options_of(o, str_text(&dir));
     if (o->native_names)
         TRY(tool_split_names(o->native_names, &s->arena, &io_opt.native_names));
-    struct run_options run_opt = run_options_of(o, s);
+
     enum status st = graph_io_open(&io, g, list, &io_opt);
     if (st == ST_OK)
-        st = graph_run(s, &io, &run_opt, &totals);
+        st = run_opened(o, s, &io, str_text(&reference), &totals);
     graph_io_finish(&io);
-    if (st == ST_OK && o->compare)
-        st = compare_graph(o, s, g, str_text(&dir));
     if (st == ST_OK && totals.executions)
         tool_log(TOOL_INFO, "graph \"%s\": %" PRIu64 " inferences, %.1f us each, %.1f per second", g->name,
                  totals.executions, (double)totals.busy_ns / 1e3 / (double)totals.executions,
