@@ -61,7 +61,7 @@ static struct row *row_of(struct result_compare *compare, const char *name, uint
     return NULL;
 }
 
-/* ---- results, as the run produces them --------------------------------------------------------------------------------- */
+/* ---- results, as the run produces them ----------------------------------------------------- */
 
 static enum status compare_values(struct row *row, const char *path, const struct result_values *got)
 {
@@ -136,7 +136,7 @@ void result_compare_free(struct result_compare *compare)
     mem_free(compare);
 }
 
-/* ---- the other run's tensors that this run does not have --------------------------------------------------------------- */
+/* ---- the other run's tensors that this run does not have ----------------------------------- */
 
 /* "x_native.raw" is the second form of "x.raw" (--output_data_type float_and_native). */
 static bool is_native_copy(const char *folder, const char *name)
@@ -192,7 +192,7 @@ static enum status find_extra(struct result_compare *compare)
     return st;
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------------- */
+/* ---- the report ---------------------------------------------------------------------------- */
 
 static int worse_first(const void *a, const void *b)
 {
