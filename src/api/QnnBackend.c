@@ -4,6 +4,7 @@
 
 #include "QNN/QnnOpDef.h"
 #include "QNN/QnnSdkBuildId.h"
+#include "api/context_load.h"
 #include "api/interface_next.h"
 #include "api/objects.h"
 #include "api/op_config.h"
@@ -203,6 +204,7 @@ Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend)
     struct api_backend *b = handle_close(backend, HANDLE_BACKEND, 0);
     API_CHECK(b, COMP_BACKEND, ST_INVALID_HANDLE, "the backend handle is %s", handle_describe(backend, HANDLE_BACKEND));
     void *child;
+    context_lists_finish(b);
     while ((child = children_take(&b->contexts)))
         context_destroy(child);
     while ((child = children_take(&b->signals)))

@@ -94,7 +94,8 @@ Qnn_ErrorHandle_t QnnSignal_trigger(Qnn_SignalHandle_t signal)
     if (s->queue)
         queue_look(s->queue);
     uint64_t use = s->uses;
-    while (s->in_use && s->uses == use) /* returns when the call has let go of its resources; the next one may have begun */
+    bool wait = in_callback() == CALLBACK_NONE; /* the call may wait for the callback to return */
+    while (wait && s->in_use && s->uses == use) /* until the call has let go; the next one may have begun */
         pthread_cond_wait(&s->idle, &s->lock);
     return QNN_SUCCESS;
 }

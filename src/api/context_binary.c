@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QnnContext.h, the part about binaries: saving a context, and making one from saved bytes, from callbacks, or several at a
- * time. */
+/* QnnContext.h, the part about binaries: saving a context, and making one from saved bytes or from callbacks. Several at a
+ * time are made in context_list.c. */
 #include <string.h>
 
 #include "QNN/QnnContext.h"
-#include "api/context.h"
+#include "api/context_load.h"
 #include "api/counts.h"
-#include "base/thread.h"
 
 enum { CONST_ALIGN = 64 };
 
@@ -163,48 +162,44 @@ static enum status load_graph(struct api_context *c, struct api_graph *g)
     return ST_OK;
 }
 
-static enum status load_graphs(struct api_context *c, const struct cancel *cancel)
+static enum status load_one(struct api_context *c, struct api_graph *g, const struct context_source *s)
+{
+    g->state = GRAPH_DEFERRED;
+    if (c->deferred)
+        return backend_this->announce ? backend_this->announce(c->state, &c->binary.graphs[g->binary_index]) : ST_OK;
+
+    enum status st = load_graph(c, g);
+    if (s->graph_done)
+        s->graph_done(g, st, s->arg);
+    return st;
+}
+
+static enum status load_graphs(struct api_context *c, const struct context_source *s)
 {
     for (uint32_t i = 0; i < c->binary.n_graphs; i++) {
         struct api_graph *g;
-        RETURN_IF(cancel && atomic_load(&cancel->abort), ST_ABORTED, "creating the context was aborted by its signal");
-        RETURN_IF(cancel && cancel->deadline_ns && clock_ns() > cancel->deadline_ns, ST_TIMED_OUT,
-                  "creating the context ran past the time of its signal");
+        TRY(call_check(s->cancel, "creating the context"));
         TRY(graph_create(c, c->binary.graphs[i].info.name, &g));
         g->binary = &c->binary;
         g->binary_index = i;
         g->state = GRAPH_NOT_ENABLED;
-        if (!enabled(c, g->name))
-            continue;
-        g->state = GRAPH_DEFERRED;
-        if (!c->deferred)
-            TRY(load_graph(c, g));
-        else if (backend_this->announce)
-            TRY(backend_this->announce(c->state, &c->binary.graphs[i]));
+        if (enabled(c, g->name))
+            TRY(load_one(c, g, s));
     }
     return ST_OK;
 }
 
-/* What a context is made from. */
-struct source {
-    const QnnContext_Config_t **config, **list_config;
-    const void *data;
-    uint64_t size;
-    struct api_signal *signal;
-    struct api_profile *profile;
-    void *device;
-};
-
-static enum status fill_context(struct api_context *c, const struct source *s)
+static enum status fill_context(struct api_context *c, const struct context_source *s)
 {
     c->from_binary = true;
+    TRY(call_check(s->cancel, "creating the context"));
     TRY(take_bytes(c, s->data, s->size));
     TRY(check_target(&c->binary, &c->cfg));
     TRY(check_enabled(c));
-    return load_graphs(c, s->signal ? &s->signal->cancel : NULL);
+    return load_graphs(c, s);
 }
 
-static enum status read_options(const struct source *s, struct context_options *o)
+static enum status read_options(const struct context_source *s, struct context_options *o)
 {
     context_options_init(o);
     o->device = s->device;
@@ -214,37 +209,47 @@ static enum status read_options(const struct source *s, struct context_options *
     return ST_OK;
 }
 
-static enum status create_from(struct api_backend *b, const struct source *s, void **ret)
+enum status context_load_begin(struct api_backend *b, const struct context_source *s, struct api_context **ret)
 {
     struct context_options o;
-    struct api_context *c;
     RETURN_IF(!s->data || !s->size, ST_INVALID_ARG,
               "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
-    TRY(context_new(b, &o, &c));
-    enum status st = fill_context(c, s);
-    if (st != ST_OK) {
-        context_discard(c);
-        return st;
-    }
-    context_stage_events(c, STAGE_LOAD, s->profile);
-    return context_publish(b, c, ret);
+    return context_new(b, &o, ret);
 }
 
-static Qnn_ErrorHandle_t create_profiled(struct api_backend *b, struct source *s, void **ret, void *profile, void *signal)
+enum status context_load(struct api_backend *b, struct api_context *c, const struct context_source *s, void **ret)
 {
-    struct api_profile *p = NULL;
-    enum status st = profile_begin(profile, &p);
-    if (st == ST_OK)
-        st = signal_begin(signal, NULL, &s->signal);
     uint64_t start = clock_ns();
-    s->profile = p;
+    enum status st = fill_context(c, s);
+    if (st == ST_OK) {
+        context_stage_events(c, STAGE_LOAD, s->profile);
+        st = context_publish(b, c, ret);
+    } else {
+        context_discard(c);
+    }
+    if (s->profile)
+        prof_add(s->profile->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000,
+                 "QNN (load binary) time");
+    return st;
+}
+
+static Qnn_ErrorHandle_t create_profiled(struct api_backend *b, struct context_source *s, void **ret, void *profile,
+                                         void *signal_handle)
+{
+    struct api_signal *signal = NULL;
+    struct api_context *c = NULL;
+    enum status st = profile_begin(profile, &s->profile);
     if (st == ST_OK)
-        st = create_from(b, s, ret);
-    if (p)
-        prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (load binary) time");
-    signal_end(s->signal);
-    profile_end(p);
+        st = signal_begin(signal_handle, NULL, &signal);
+    if (signal)
+        s->cancel = &signal->cancel;
+    if (st == ST_OK)
+        st = context_load_begin(b, s, &c);
+    if (st == ST_OK)
+        st = context_load(b, c, s, ret);
+    signal_end(signal);
+    profile_end(s->profile);
     return api_error(COMP_CONTEXT, st);
 }
 
@@ -257,7 +262,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(Qnn_BackendHandle_t back
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
     API_CHECK(context, COMP_CONTEXT, ST_INVALID_ARG, "context is NULL; give a pointer that receives the handle");
-    struct source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
+    struct context_source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
     return create_profiled(b, &s, context, profile, signal);
 }
 
@@ -270,7 +275,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinary(Qnn_BackendHandle_t backend, Qnn_D
                                                  NULL);
 }
 
-static enum status validate(const struct api_backend *b, const struct source *s)
+static enum status validate(const struct api_backend *b, const struct context_source *s)
 {
     struct context_options o;
     struct binary bin;
@@ -295,7 +300,7 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
     log_enter(b->log);
-    struct source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
+    struct context_source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
     return api_error(COMP_CONTEXT, validate(b, &s));
 }
 
@@ -335,7 +340,7 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
 
 /* ---- the binary through callbacks ------------------------------------------------------------------------------------- */
 
-static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct source *s,
+static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct context_source *s,
                                          const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret, void *profile,
                                          void *signal)
 {
@@ -374,107 +379,6 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t ba
               COMP_CONTEXT, ST_NOT_SUPPORTED, "callback type %u is not supported; raw-buffer callbacks (version 1) are",
               (unsigned)callback->type);
     (void)binaryBuffer; /* the callbacks bring every byte */
-    struct source s = { .config = config, .size = binaryBufferSize, .device = device };
+    struct context_source s = { .config = config, .size = binaryBufferSize, .device = device };
     return create_from_raw(b, &s, &callback->rawBufferCallback.v1, context, profile, signal);
-}
-
-/* ---- several at a time ------------------------------------------------------------------------------------------------ */
-
-/* One context of a list, as the client described it. */
-struct list_item {
-    QnnContext_ParamsV1_t v1;
-};
-
-struct list_work {
-    void *backend, *device; /* handles */
-    const QnnContext_Config_t **list_config;
-    const QnnContext_Params_t **params;
-};
-
-static const QnnContext_ParamsV1_t *params_v1(const QnnContext_Params_t *p)
-{
-    if (p->version == QNN_CONTEXT_PARAMS_VERSION_1)
-        return &p->v1;
-    return p->version == QNN_CONTEXT_PARAMS_VERSION_2 ? (const QnnContext_ParamsV1_t *)p->v2 : NULL;
-}
-
-_Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam),
-               "v1 is a prefix of v2");
-
-/* Whoever is handed a context owns it: clients take it over whenever they see one, so that it is named once, at the end.
- * Nothing pins it then, for the client may free it at once. */
-static void notify(const QnnContext_ParamsV1_t *v, void *context, Qnn_ErrorHandle_t result)
-{
-    struct api_context *c = context ? handle_get(context, HANDLE_CONTEXT) : NULL;
-    enum callback_kind former = callback_enter(CALLBACK_PINNED);
-    for (size_t i = 0; c && i < c->graphs.n; i++)
-        if (c->graphs.at[i]->state == GRAPH_LOADED)
-            v->notifyFunc(NULL, c->graphs.at[i]->self, c->graphs.at[i]->name, QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT,
-                          v->notifyParam, QNN_SUCCESS);
-    callback_leave(former);
-    if (c)
-        handle_put(context);
-    former = callback_enter(CALLBACK_OWNED);
-    v->notifyFunc(context, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, v->notifyParam, result);
-    callback_leave(former);
-}
-
-static void create_listed(struct api_backend *b, const struct list_work *w, const QnnContext_ParamsV1_t *v)
-{
-    void *handle = NULL;
-    struct source s = { .config = v->config,
-                        .list_config = w->list_config,
-                        .data = v->binaryBuffer,
-                        .size = v->binaryBufferSize,
-                        .device = w->device };
-    Qnn_ErrorHandle_t e = create_profiled(b, &s, &handle, v->profile, NULL);
-    notify(v, e == QNN_SUCCESS ? handle : NULL, e);
-}
-
-/* The public text lets nothing of the list be touched before its notification, so the work can be done before the call
- * returns: the notifications come from another thread, as clients expect. */
-static void *create_list(void *arg)
-{
-    const struct list_work *w = arg;
-    struct api_backend *b = handle_get(w->backend, HANDLE_BACKEND);
-    if (!b)
-        return NULL;
-    log_enter(b->log);
-    for (const QnnContext_Params_t **p = w->params; *p; p++)
-        create_listed(b, w, params_v1(*p));
-    handle_put(w->backend);
-    return NULL;
-}
-
-static enum status check_list(const QnnContext_Params_t **params)
-{
-    RETURN_IF(!params || !*params, ST_INVALID_ARG, "contextParams is NULL or empty");
-    for (uint32_t i = 0; params[i]; i++) {
-        const QnnContext_ParamsV1_t *v = params_v1(params[i]);
-        RETURN_IF(!v, ST_INVALID_ARG, "contextParams[%u] has version %u; 1 and 2 are supported", i,
-                  (unsigned)params[i]->version);
-        RETURN_IF(!v->notifyFunc, ST_INVALID_ARG, "contextParams[%u] has no notify function; the context would be lost", i);
-        RETURN_IF(!v->binaryBuffer || !v->binaryBufferSize, ST_INVALID_ARG, "contextParams[%u] has no binary", i);
-    }
-    return ST_OK;
-}
-
-Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
-                                                       const QnnContext_Params_t **contextParams,
-                                                       const QnnContext_Config_t **listConfig, Qnn_SignalHandle_t signal)
-{
-    API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_CONTEXT);
-    log_enter(b->log);
-    enum status st = check_list(contextParams);
-    API_CHECK(!device || handle_describe(device, HANDLE_DEVICE)[0] == 'v', COMP_CONTEXT, ST_INVALID_ARG,
-              "the device handle is %s", handle_describe(device, HANDLE_DEVICE));
-    API_CHECK(st != ST_OK || !signal, COMP_CONTEXT, ST_NOT_SUPPORTED,
-              "signals for a list of contexts are not supported by the %s backend", backend_this->name);
-    struct list_work w = { .backend = backend, .device = device, .list_config = listConfig, .params = contextParams };
-    pthread_t thread;
-    if (st == ST_OK)
-        st = thread_start(&thread, "qnn-list", create_list, &w);
-    if (st == ST_OK)
-        pthread_join(thread, NULL);
-    return api_error(COMP_CONTEXT, st);
 }

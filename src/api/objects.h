@@ -53,6 +53,7 @@ struct api_backend {
     struct backend_cfg cfg;
     struct api_packages *packages;
     struct children contexts, profiles, signals;
+    struct context_list *lists; /* begun by QnnContext_createFromBinaryListAsync (context_list.c) */
 };
 
 /* ---- device ----------------------------------------------------------------------------------------------------------- */

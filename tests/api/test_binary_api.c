@@ -321,7 +321,7 @@ static void test_list_async(void **state)
 static void free_at_once(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
                          QnnContext_createFromBinaryAsyncNotifyType_t type, void *param, Qnn_ErrorHandle_t status)
 {
-    unsigned *freed = param;
+    _Atomic unsigned *freed = param;
     (void)graph, (void)name;
     if (type != QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
         return;
@@ -333,12 +333,14 @@ static void free_at_once(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, c
 static void test_list_frees(void **state)
 {
     (void)state;
-    unsigned freed = 0;
+    _Atomic unsigned freed = 0;
     QnnContext_Params_t p = { .version = QNN_CONTEXT_PARAMS_VERSION_1,
                               .v1 = { NULL, saved.data, saved.size, NULL, free_at_once, &freed } };
     const QnnContext_Params_t *list[] = { &p, &p, NULL };
     OK(q.contextCreateFromBinaryListAsync(env.backend, NULL, list, NULL, NULL));
+    OK(q.backendFree(env.backend)); /* waits for both */
     assert_int_equal(freed, 2);
+    OK(q.backendCreate(NULL, NULL, &env.backend));
 }
 
 /* ---- tensors of the context ------------------------------------------------------------------------------------------- */

@@ -314,7 +314,9 @@ static void use_list(const struct sum *made, const void *bytes, uint64_t size, f
         { .version = QNN_CONTEXT_PARAMS_VERSION_2, .v2 = &v2 }
     };
     OK(q.backendCreate(NULL, NULL, &backend));
+    setenv("OPENQNN_LIST_WAIT", "1", 1);
     OK(q.contextCreateFromBinaryListAsync(backend, NULL, (const QnnContext_Params_t *[]){ &p[0], &p[1], NULL }, NULL, NULL));
+    unsetenv("OPENQNN_LIST_WAIT");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(a[i].contexts, 1);
         assert_int_equal(a[i].graphs, 1);
