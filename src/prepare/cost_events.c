@@ -58,6 +58,15 @@ static void not_stored(struct events *e, uint32_t from, uint32_t to, uint32_t t)
         *sums[i] -= bytes < *sums[i] ? bytes : *sums[i];
 }
 
+/* Whether an activation behind operator `from` is to stay an operator of its own. */
+static bool is_apart(const struct events *e, const struct binary_node *activation, uint32_t from)
+{
+    enum op_id op = e->sim.g->nodes[from].op->id;
+    bool convolves = cost_is_product(&e->sim.g->nodes[from]) || op == OP_DepthWiseConv2d || op == OP_DepthWiseConv1d;
+
+    return convolves && (cost_clamps(activation) ? e->sim.d->clamps_apart : e->sim.d->activations_apart);
+}
+
 /* A view over its own memory is no work; an activation behind a product that nobody else reads is work of that product; a
  * clamp behind many others is none. */
 static void settle(struct events *e, const uint32_t *readers, uint32_t k)
@@ -81,7 +90,7 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
     }
     uint32_t most_readers, x = activated(e, readers, k, &most_readers),
                            from = x == BINARY_NONE ? BINARY_NONE : e->sim.producer[x];
-    if (from == BINARY_NONE || readers[x] > most_readers)
+    if (from == BINARY_NONE || readers[x] > most_readers || is_apart(e, n, from))
         return;
     bool clamped = readers[x] == 1 && cost_clamps(n) && cost_stores_clamped(&g->nodes[from]);
     if (clamped)
@@ -117,6 +126,20 @@ static enum status list_work(struct events *e, struct arena *a)
     return ST_OK;
 }
 
+/* What part of the spill-fill buffer stays in the system level cache, and how much sooner it comes from there. */
+static uint64_t through_cache(const struct events *e, uint64_t bytes)
+{
+    enum { PERCENT = 100 };
+    const struct cost_device *d = e->sim.d;
+    uint64_t buffer = e->sim.g->info.spill_fill_bytes;
+
+    if (!d->slc_bytes || !buffer || !d->slc_percent)
+        return bytes;
+    uint64_t kept = d->slc_bytes < buffer ? d->slc_bytes : buffer;
+    uint64_t cached = (uint64_t)((unsigned __int128)bytes * kept / buffer);
+    return bytes - cached + cached * PERCENT / d->slc_percent;
+}
+
 static void list_moves(struct events *e)
 {
     for (uint32_t k = 0; k < e->sim.g->n_nodes; k++) {
@@ -125,7 +148,8 @@ static void list_moves(struct events *e)
         binary_node_moves(e->sim.g, k, &m);
         if (cost_steps(e->sim.g, &e->sim.g->nodes[k], &steps))
             m.weights += (steps.n - 1) * steps.weights;
-        e->moves[k] = (struct moves){ m.weights, m.inputs + m.fill, m.outputs + m.spill };
+        e->moves[k] =
+            (struct moves){ m.weights, m.inputs + through_cache(e, m.fill), m.outputs + through_cache(e, m.spill) };
     }
 }
 

@@ -277,6 +277,15 @@ static uint64_t as_weights(const struct cost_device *d, const struct binary_grap
     return with_floats(d, is_float(b), laid_out(d, binary_tile_bytes(b), TURN));
 }
 
+/* A convolution of so few input channels that the device was told to keep it from the matrix unit. */
+static bool is_short(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
+{
+    bool convolves = n->op->id == OP_Conv1d || n->op->id == OP_Conv2d || n->op->id == OP_Conv3d;
+    const struct tensor_desc *w = convolves ? operand(g, n->in, n->n_in, 1) : NULL;
+
+    return w && w->rank >= 2 && w->dims[w->rank - 2] < d->least_depth;
+}
+
 void cost_work(const struct cost_device *d, const struct binary_graph *g, uint32_t node, const struct cost_tensor *tensors,
                struct cost_work *ret)
 {
@@ -286,9 +295,14 @@ void cost_work(const struct cost_device *d, const struct binary_graph *g, uint32
     *ret = (struct cost_work){ 0 };
     if (binary_node_in_tiles(g, n))
         return;
+    enum op_id as = n->op->id;
+    if (is_short(d, g, n)) { /* its products are those of vectors, as in a depth-wise convolution */
+        row = PRODUCTS;
+        as = OP_DepthWiseConv2d;
+    }
     *ret = (struct cost_work){ .move = divide_up(moved(g, n->in, n->n_in) + moved(g, n->out, n->n_out), d->vtcm_rate) };
-    ret->vector = row == PRODUCTS ? vector_cycles(d, g, n, tensors, n->op->id)
-                                   : relayout(d, g, node, tensors) + as_weights(d, g, n);
+    ret->vector =
+        row == PRODUCTS ? vector_cycles(d, g, n, tensors, as) : relayout(d, g, node, tensors) + as_weights(d, g, n);
     if (row == PRODUCTS)
         return;
     const struct tensor_desc *a = operand(g, n->in, n->n_in, 0), *b = operand(g, n->in, n->n_in, 1);

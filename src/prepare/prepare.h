@@ -47,6 +47,11 @@ struct cost_device {
     uint32_t float_percent;  /* what work on floats takes, of what it takes on other devices; 0: as much */
     uint32_t launch[2];      /* cycles before an operator begins: on the matrix unit, on vector units alone */
     uint64_t vtcm_bytes;
+    bool clamps_apart;      /* a clamp behind a convolution is an operator of its own */
+    bool activations_apart; /* and so are other activations behind products */
+    uint32_t least_depth;   /* convolutions with fewer input channels run on the vector units */
+    uint64_t slc_bytes;     /* of a system level cache that keeps what is spilled; 0: it is not used */
+    uint32_t slc_percent;   /* its rate, in hundredths of that of DRAM */
 };
 
 /* What chains of operators may be like (tile_chain.c). */

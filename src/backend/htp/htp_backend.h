@@ -85,6 +85,9 @@ struct htp_graph_cfg {
     float schedule_threshold, finalize_retries, hmx_hz, core_hz;
     bool vtcm_max, vtcm_mb_given, vtcm_bytes_given, finalize_p_given;
 };
+enum { HTP_SLC_ON = 1, HTP_SLC_OFF /* said so */ }; /* htp_graph_cfg.slc */
+/* Bits of binary_graph_info.options. */
+enum { HTP_GRAPH_SLC = 1 /* what is spilled stays in the system level cache as far as it fits */ };
 struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg);
 enum status htp_graph_config(const void *custom, struct backend_graph_cfg *cfg);
 void htp_graph_config_free(struct backend_graph_cfg *cfg);
@@ -288,6 +291,7 @@ struct backend_graph {
     const struct htp_priority *priority_told; /* in the log; NULL: none yet */
     uint32_t hvx_threads;                     /* of this loaded graph; the client may change them before the first run */
     _Atomic bool has_run;
+    _Atomic bool slc_off;   /* the client has taken the system level cache away */
     bool prepare_only;      /* nothing is loaded */
 };
 

@@ -30,6 +30,24 @@ static const struct {
 };
 enum { SOCS = sizeof socs / sizeof socs[0] };
 
+/* SoCs whose HTP can keep buffers in the system level cache: the one that the public documents name, and its successor. The
+ * size is that of the cache, the rate (htp_cost.h) a choice of the simulation. */
+static const struct {
+    uint32_t model;
+    uint64_t bytes;
+} caches[] = {
+    { 69, 8 << 20 }, /* SM8750 */
+    { 87, 8 << 20 }, /* SM8850 */
+};
+
+uint64_t htp_slc_bytes(uint32_t soc_model)
+{
+    for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++)
+        if (caches[i].model == soc_model)
+            return caches[i].bytes;
+    return 0;
+}
+
 static uint32_t find(uint32_t model, uint32_t arch)
 {
     uint32_t best = SOCS;

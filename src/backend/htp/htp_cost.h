@@ -7,6 +7,10 @@
 #include "prepare/prepare.h"
 
 /* soc_model 0 or not in the table: a common SoC of the architecture; an architecture that is not known: SM8550. */
+/* Bytes of the system level cache that its allocator keeps for spilled tensors; 0: the SoC has none for the HTP. */
+uint64_t htp_slc_bytes(uint32_t soc_model);
+enum { HTP_SLC_PERCENT = 200 /* its rate, of that of DRAM */ };
+
 void htp_cost_device(uint32_t soc_model, uint32_t arch, uint64_t vtcm_bytes, uint32_t hvx_threads, struct cost_device *ret);
 
 #endif

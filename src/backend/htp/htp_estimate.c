@@ -7,7 +7,7 @@
 #include "backend/htp/htp_backend.h"
 #include "backend/htp/htp_cost.h"
 
-enum { PERCENT = 100, DMA_EVENT = 30006 }; /* the first of five */
+enum { PERCENT = 100, DMA_EVENT = 30006, CACHE_EVENT = 30016 }; /* the first of five */
 enum { SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
 
 static const struct estimate_row {
@@ -121,12 +121,29 @@ static void add_moves(const struct binary_graph *g, const struct backend_run *r,
         prof_add(r->prof, r->prof_parent, DMA_EVENT + (uint32_t)i, PROF_UNIT_BYTES, all[i].bytes * times, all[i].name);
 }
 
-static uint64_t dram_bytes(const struct binary_graph *g)
+/* Of what is spilled and comes back, the part that the system level cache keeps. */
+static uint64_t cached_bytes(const struct backend_graph *graph)
 {
+    const struct binary_graph_info *info = &graph->g->info;
+    uint64_t cache = htp_slc_bytes(graph->context->soc_model);
+    uint64_t buffer = info->spill_fill_bytes;
     struct binary_moves m;
 
-    binary_graph_moves(g, &m);
-    return m.weights + m.inputs + m.outputs + m.fill + m.spill;
+    if (!(info->options & HTP_GRAPH_SLC) || graph->slc_off || !buffer)
+        return 0;
+    binary_graph_moves(graph->g, &m);
+    return (uint64_t)((unsigned __int128)(m.fill + m.spill) * (cache < buffer ? cache : buffer) / buffer);
+}
+
+/* What all transfers take; nothing is faster. */
+static uint64_t moving_us(const struct backend_graph *graph, const struct rates *rates, uint64_t times)
+{
+    struct binary_moves m;
+    uint64_t cached = cached_bytes(graph);
+
+    binary_graph_moves(graph->g, &m);
+    uint64_t dram = m.weights + m.inputs + m.outputs + m.fill + m.spill - cached;
+    return (dram + cached * PERCENT / HTP_SLC_PERCENT) * times / rates->dram_mb_s;
 }
 
 void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
@@ -140,10 +157,13 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
         return;
 
     uint64_t us = (g->info.cycles * times + rates.mhz / 2) / rates.mhz;
-    uint64_t dram_us = dram_bytes(g) * times / rates.dram_mb_s; /* nothing is faster than its transfers */
+    uint64_t moving = moving_us(graph, &rates, times);
     snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", rates.mhz);
-    prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > dram_us ? us : dram_us, name);
+    prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving, name);
     add_moves(g, r, times);
+    if (g->info.options & HTP_GRAPH_SLC)
+        prof_add(r->prof, r->prof_parent, CACHE_EVENT, PROF_UNIT_BYTES, cached_bytes(graph) * times,
+                 "Bytes of fill and spill in the system level cache (estimated)");
     int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times,
                            "Accelerator (execute) time (cycles, estimated)");
     for (uint32_t i = 0; i < g->n_nodes; i++) {

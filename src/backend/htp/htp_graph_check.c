@@ -2,6 +2,7 @@
 /* Options of a graph against its device and against each other, when they are set; and how many graphs of a context may
  * have them, when a graph is prepared. */
 #include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_cost.h"
 
 #include <inttypes.h>
 
@@ -60,6 +61,17 @@ static enum status check_cores(const struct backend_context *c, const struct htp
     return ST_OK;
 }
 
+static void check_cache(const struct backend_context *c, const struct htp_graph_cfg *s)
+{
+    static _Atomic bool said;
+
+    if (s->slc != HTP_SLC_ON || htp_slc_bytes(c->soc_model) || atomic_exchange(&said, true))
+        return;
+    backend_log(BACKEND_WARN,
+                "HTP graph config: ENABLE_SLC_ALLOCATOR has no effect: the device's SoC has no allocator for its "
+                "system level cache; create the device for SoC 69 (SM8750) or 87 (SM8850)");
+}
+
 static enum status check_compression(const struct backend_context *c, const struct htp_graph_cfg *s)
 {
     RETURN_IF(s->dlbc_weights && c->own.weight_sharing, ST_INVALID_CONFIG,
@@ -77,6 +89,7 @@ enum status htp_graph_check(const struct backend_context *c, const struct htp_gr
     TRY(check_vtcm(c, s));
     TRY(check_threads(c, s));
     TRY(check_cores(c, s));
+    check_cache(c, s);
     return check_compression(c, s);
 }
 

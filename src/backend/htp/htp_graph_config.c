@@ -49,6 +49,16 @@ static enum status take_switch(const struct htp_option *option, const void *cust
     return ST_OK;
 }
 
+/* Off is remembered, since it may be said of a loaded graph. */
+static enum status take_slc(const struct htp_option *option, const void *custom, void *settings)
+{
+    struct htp_graph_cfg *s = settings;
+
+    TRY(take_switch(option, custom, settings));
+    s->slc = s->slc ? HTP_SLC_ON : HTP_SLC_OFF;
+    return ST_OK;
+}
+
 static enum status take_real(const struct htp_option *option, const void *custom, void *settings)
 {
     float value = float_of(custom);
@@ -87,9 +97,12 @@ static const struct htp_option optimization_rows[] = {
     OPTIMIZATION(ENABLE_SPARSE_WEIGHTS_COMPRESSION, SWITCH, .at = AT(sparse_weights), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
         .effect = "constants stay as kernels want them, and the session maps them from the binary"),
-    OPTIMIZATION(ENABLE_SLC_ALLOCATOR, SWITCH, .at = AT(slc), .outcome = HTP_NO_EFFECT, .moment = HTP_ANY_TIME,
-        .test = "test_htp_limits.c: test_after_finalize",
-        .effect = "no system level cache is simulated: estimates have one bandwidth of DRAM"),
+    OPTIMIZATION(ENABLE_SLC_ALLOCATOR, .allowed = "0: off; 1 and more: on", .take = take_slc, .at = AT(slc),
+        .moment = HTP_ANY_TIME, .test = "test_htp_acts.c: test_cache, test_htp_limits.c: test_after_finalize",
+        .effect = "SM8750 and SM8850: what is spilled stays in 8 MB of the system level cache as far as it fits, "
+                  "and comes and goes at twice the rate of DRAM, in the estimate; profiles tell the bytes "
+                  "(30016). A finalized graph that has it may be told to do without, and back. Other SoCs have "
+                  "no such allocator: a warning, and no effect"),
     OPTIMIZATION(ENABLE_VTCM_RETENTION, SWITCH, .at = AT(vtcm_retention), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
         .effect = "a graph begins with an empty window; what another one left there is overwritten"),
@@ -276,12 +289,15 @@ static const struct htp_option option_rows[] = {
         .test = "test_htp_vtcm.c: test_size_is_told, test_htp_limits.c: test_vtcm_mb_above_soc",
         .effect = "the window that the graph computes in. More than the SoC has is cut with a warning, "
                   "since llama.cpp's backends ask every SoC for 8; with OPENQNN_STRICT it is refused"),
-    OPTION(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, FLAG(fold_relu_off), .test = "test_htp_limits.c: test_fold_relu_off",
-        .effect = "a Relu behind a convolution stays an operator of its own, in plan, estimate and profile. "
-                  "Results keep their bits: without the option only a Relu of the same encoding is folded"),
-    OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, FLAG(short_depth_off), .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once",
-        .effect = "integer products are exact for all depths and offsets of weights, so there is no loss to avoid"),
+    OPTION(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, FLAG(fold_relu_off), .test = "test_htp_limits.c: test_fold_relu_off, "
+                                                                      "test_htp_acts.c: test_relu_encoding",
+        .effect = "a Relu behind a convolution stays an operator of its own, in plan, estimate and profile: the "
+                  "convolution's result is rounded and clamped to its own encoding, the Relu's to the Relu's. "
+                  "Without the option a Relu is folded where that gives the same bits, which needs equal encodings"),
+    OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, FLAG(short_depth_off), .test = "test_htp_acts.c: test_short_depth",
+        .effect = "convolutions of fewer than 32 input channels run on the vector units instead of the matrix unit, "
+                  "in the binary (units of a node) and the estimate. Results keep their bits: integer products are "
+                  "exact for all depths and offsets of weights"),
     OPTION(NUM_HVX_THREADS, .allowed = "0 (all that the SoC has) to the SoC's; default 4", .value = HTP_VALUE_U64,
         .at = AT(hvx_threads), .moment = HTP_UNTIL_FIRST_RUN, .test = "test_htp_limits.c: test_hvx_threads",
         .effect = "vector threads that the estimate counts and profiles report (8001). On a loaded graph, "
@@ -312,10 +328,11 @@ static const struct htp_option option_rows[] = {
         .effect = "encodings are compared, and equal ones cost nothing; unlike ones are converted exactly"),
     OPTION(SHARE_IO_BUFFER, FLAG(share_io), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
         .effect = "buffers of inputs and outputs are the client's and are used where they are"),
-    OPTION(ADVANCED_ACTIVATION_FUSION, .allowed = "true (default), false", .take = take_fusion, .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once",
-        .effect = "activations that do not change results are always folded; "
-                  "FOLD_RELU_ACTIVATION_INTO_CONV_OFF keeps them apart"),
+    OPTION(ADVANCED_ACTIVATION_FUSION, .allowed = "true (default), false", .take = take_fusion,
+        .test = "test_htp_acts.c: test_activation_fusion",
+        .effect = "without it Prelu, HardSwish, ElementWiseNeuron and x * Sigmoid(x) behind a product are operators "
+                  "of their own in the estimate, instead of work that the product does on the way; clamps are the "
+                  "business of FOLD_RELU_ACTIVATION_INTO_CONV_OFF. Results keep their bits"),
     OPTION(HIGH_PRECISION_SIGMOID, FLAG(high_precision_sigmoid), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
         .effect = "Sigmoid of float16 is always the nearest float16 of the exact value"),
@@ -446,6 +463,19 @@ static enum status check_moment(const struct backend_graph *g, const QnnHtpGraph
     return ST_OK;
 }
 
+/* The cache may be taken away from a loaded graph, and given back; the plan of one that was prepared without it stays. */
+static enum status check_slc(const struct backend_graph *g, const struct htp_graph_cfg *now,
+                             const struct htp_graph_cfg *before)
+{
+    bool wanted = now->slc == HTP_SLC_ON && before->slc != HTP_SLC_ON;
+
+    RETURN_IF(wanted && !(g->g->info.options & HTP_GRAPH_SLC), ST_FINALIZED,
+              "HTP graph config: ENABLE_SLC_ALLOCATOR is 1 for graph \"%s\", which was finalized without it; set it "
+              "before QnnGraph_finalize. Later it can be switched off only",
+              g->g->info.name);
+    return ST_OK;
+}
+
 enum status htp_loaded_config(struct backend_graph *g, struct backend_graph_cfg *cfg, const void *const *customs, size_t n)
 {
     struct htp_graph_cfg s = htp_graph_settings(cfg);
@@ -456,8 +486,11 @@ enum status htp_loaded_config(struct backend_graph *g, struct backend_graph_cfg 
         TRY(take_option(customs[i], &s));
     }
     TRY(htp_graph_check(g->context, &s));
+    TRY(check_slc(g, &s, &before));
     TRY(store(cfg, &s));
     warn_of(&s);
+    if (s.slc)
+        g->slc_off = s.slc == HTP_SLC_OFF;
     if (s.hvx_threads != before.hvx_threads)
         g->hvx_threads = htp_threads(g->context, &s);
     return ST_OK;

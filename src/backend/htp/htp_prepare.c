@@ -38,11 +38,25 @@ static void adopt_rows(struct ir_graph *g)
         g->nodes.at[i].op = op_get(g->nodes.at[i].op->id);
 }
 
+/* The device as the options of the graph want it used. */
+static struct cost_device device_of(const struct htp_prepare_args *a)
+{
+    enum { DEPTH = 32 /* of the matrix unit */ };
+    struct cost_device device;
+
+    htp_cost_device(a->target.soc_model, a->target.arch, a->vtcm_bytes, a->hvx_threads, &device);
+    device.clamps_apart = a->cfg.fold_relu_off;
+    device.activations_apart = !a->cfg.activation_fusion;
+    device.least_depth = a->cfg.short_depth_off ? DEPTH : 0;
+    device.slc_bytes = a->cfg.slc == HTP_SLC_ON ? htp_slc_bytes(a->target.soc_model) : 0;
+    device.slc_percent = HTP_SLC_PERCENT;
+    return device;
+}
+
 static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, struct binary_image *ret)
 {
     struct pass passes[MAX_PASSES];
-    struct cost_device device;
-    htp_cost_device(a->target.soc_model, a->target.arch, a->vtcm_bytes, a->hvx_threads, &device);
+    struct cost_device device = device_of(a);
     struct prepare_target t = {
         .passes = passes,
         .tensor_align = HTP_ALIGN,
@@ -63,6 +77,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .vtcm_mb = a->vtcm_mb,
         .hvx_threads = a->hvx_threads,
         .dlbc = a->cfg.dlbc,
+        .options = device.slc_bytes ? HTP_GRAPH_SLC : 0,
         .abort = a->cancel ? &a->cancel->abort : NULL,
         .deadline_ns = a->cancel ? a->cancel->deadline_ns : 0,
     };

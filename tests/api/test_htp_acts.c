@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of HTP graphs that change what is prepared: numbers, units, the estimate. */
+#include "api_test.h"
+
+#include <string.h>
+
+#include <QNN/HTP/QnnHtpDevice.h>
+#include <QNN/HTP/QnnHtpGraph.h>
+#include <QNN/HTP/QnnHtpProfile.h>
+
+enum { SM8750 = 69, SM8735 = 85 }; /* one architecture: a process has sessions of one */
+enum { CYCLES = QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_CYCLES };
+
+static struct place {
+    Qnn_BackendHandle_t backend;
+    Qnn_DeviceHandle_t device;
+    Qnn_ContextHandle_t context;
+} at;
+
+static void place_on(uint32_t soc)
+{
+    QnnHtpDevice_CustomConfig_t custom = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC, .socModel = soc };
+    QnnDevice_Config_t config = { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
+    const QnnDevice_Config_t *list[] = { &config, NULL };
+
+    OK(q.backendCreate(NULL, NULL, &at.backend));
+    OK(q.deviceCreate(NULL, list, &at.device));
+    OK(q.contextCreate(at.backend, at.device, NULL, &at.context));
+}
+
+static void leave(void)
+{
+    OK(q.contextFree(at.context, NULL));
+    OK(q.deviceFree(at.device));
+    OK(q.backendFree(at.backend));
+}
+
+#define FLAG(id, on) \
+    ((QnnHtpGraph_CustomConfig_t){ .option = QNN_HTP_GRAPH_CONFIG_OPTION_##id, .foldReluActivationIntoConvOff = on })
+#define OPTIMIZE(id, value)                                                            \
+    ((QnnHtpGraph_CustomConfig_t){ .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION, \
+                                   .optimizationOption = { QNN_HTP_GRAPH_OPTIMIZATION_TYPE_##id, value } })
+#define VTCM_MB(n) ((QnnHtpGraph_CustomConfig_t){ .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB, .vtcmSizeInMB = n })
+
+static Qnn_GraphHandle_t graph_with(const QnnHtpGraph_CustomConfig_t *custom, unsigned n)
+{
+    static unsigned serial;
+    QnnGraph_Config_t configs[4];
+    const QnnGraph_Config_t *list[5] = { NULL };
+    Qnn_GraphHandle_t graph;
+
+    for (unsigned i = 0; i < n; i++) {
+        configs[i] =
+            (QnnGraph_Config_t){ .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = (void *)(uintptr_t)&custom[i] };
+        list[i] = &configs[i];
+    }
+    OK(q.graphCreate(at.context, keep_name("graph_%u", serial++), list, &graph));
+    return graph;
+}
+
+static void change(Qnn_GraphHandle_t graph, QnnHtpGraph_CustomConfig_t custom)
+{
+    QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &custom };
+    const QnnGraph_Config_t *list[] = { &config, NULL };
+
+    OK(q.graphSetConfig(graph, list));
+}
+
+/* The value of an event of a type, all values of it added up. */
+static uint64_t sum_of(Qnn_ProfileHandle_t profile, uint32_t type)
+{
+    uint64_t sum = 0;
+    uint32_t n;
+    const struct event *e = profile_events(profile, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        sum += e[i].data.type == type ? e[i].data.value : 0;
+    return sum;
+}
+
+static uint64_t finalize_cycles(Qnn_GraphHandle_t graph)
+{
+    Qnn_ProfileHandle_t profile;
+
+    OK(q.profileCreate(at.backend, QNN_PROFILE_LEVEL_BASIC, &profile));
+    OK(q.graphFinalize(graph, profile, NULL));
+    uint64_t cycles = sum_of(profile, CYCLES);
+    OK(q.profileFree(profile));
+    return cycles;
+}
+
+/* ---- a Relu behind a product ------------------------------------------------------------------------------------------ */
+
+enum { TERMS = 4 };
+
+/* y = Relu(x * w); the product has steps of 1 up to 255, the Relu steps of 4 up to 1020. */
+static void run_layer(const QnnHtpGraph_CustomConfig_t *custom, const uint8_t *x, uint8_t *y)
+{
+    static const uint8_t filter[TERMS * TERMS] = { 1, 2, 3, 4, 0, 1, 0, 2, 1, 0, 0, 1, 0, 0, 0, 1 };
+    struct net n = { .graph = graph_with(custom, custom ? 1 : 0),
+                     .x = tensor_quant(TENSOR("x", APP_WRITE, UFIXED_POINT_8, 1, TERMS), 1.0f, 0),
+                     .y = tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, TERMS), 4.0f, 0) };
+    Qnn_Tensor_t w = WITH(tensor_quant(TENSOR("w", STATIC, UFIXED_POINT_8, TERMS, TERMS), 1.0f, 0), filter);
+    Qnn_Tensor_t t = tensor_quant(TENSOR("t", NATIVE, UFIXED_POINT_8, 1, TERMS), 1.0f, 0);
+
+    OK(q.tensorCreateGraphTensor(n.graph, &n.x));
+    OK(q.tensorCreateGraphTensor(n.graph, &n.y));
+    OK(q.tensorCreateGraphTensor(n.graph, &w));
+    OK(q.tensorCreateGraphTensor(n.graph, &t));
+    struct op product = { "product", "FullyConnected", NULL, 0, 2, 1, { QNN_PARAM_INIT }, { n.x, w }, { t } };
+    struct op relu = { "relu", "Relu", NULL, 0, 1, 1, { QNN_PARAM_INIT }, { t }, { n.y } };
+    OK(op_add(n.graph, &product));
+    OK(op_add(n.graph, &relu));
+    OK(q.graphFinalize(n.graph, NULL, NULL));
+
+    Qnn_Tensor_t in = tensor_data(n.x, x, TERMS);
+    Qnn_Tensor_t out = tensor_data(n.y, y, TERMS);
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, NULL, NULL));
+}
+
+/* Sums of 320, 89, 64 and 9: the first is cut to 255 by the product's encoding, then all are rounded to steps of 4. */
+static void test_relu_encoding(void **state)
+{
+    (void)state;
+    static const uint8_t x[TERMS] = { 55, 71, 9, 24 };
+    const QnnHtpGraph_CustomConfig_t off = FLAG(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, true);
+    const uint32_t sums[TERMS] = { 55 + 2 * 71 + 3 * 9 + 4 * 24, 71 + 2 * 24, 55 + 24, 24 };
+    uint8_t y[TERMS];
+
+    place_on(SM8750);
+    run_layer(&off, x, y);
+    for (unsigned i = 0; i < TERMS; i++)
+        assert_int_equal(y[i], ((sums[i] < 255 ? sums[i] : 255) + 2) / 4);
+    leave();
+}
+
+/* ---- convolutions ----------------------------------------------------------------------------------------------------- */
+
+enum { SIDE = 32, CHANNELS = 32, MOST_DEPTH = 64 };
+
+/* y = activation(convolution(x)), 3 x 3, of `depth` input channels. */
+static struct net convolution(const QnnHtpGraph_CustomConfig_t *custom, uint32_t depth, const char *activation)
+{
+    static uint8_t filter[3 * 3 * MOST_DEPTH * CHANNELS];
+    static const float slope[CHANNELS];
+    static const uint32_t two[] = { 2 };
+    static const uint32_t edges[] = { 2, 2 };
+    static const uint32_t ones[] = { 1, 1, 1, 1 };
+    Qnn_GraphHandle_t graph = graph_with(custom, custom ? 1 : 0);
+    struct net n = { .graph = graph,
+                     .x = tensor_quant(TENSOR("x", APP_WRITE, UFIXED_POINT_8, 1, SIDE, SIDE, depth), 1.0f, 0),
+                     .y = tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, SIDE, SIDE, CHANNELS), 10.0f, 0) };
+    Qnn_Tensor_t w = tensor_quant(TENSOR("w", STATIC, UFIXED_POINT_8, 3, 3, depth, CHANNELS), 1.0f, -7);
+    Qnn_Tensor_t t = tensor_quant(TENSOR("t", NATIVE, UFIXED_POINT_8, 1, SIDE, SIDE, CHANNELS), 9.0f, 0);
+    Qnn_Tensor_t a = WITH(TENSOR("a", STATIC, FLOAT_32, CHANNELS), slope);
+
+    w = tensor_data(w, filter, 9 * depth * CHANNELS);
+    OK(q.tensorCreateGraphTensor(graph, &n.x));
+    OK(q.tensorCreateGraphTensor(graph, &n.y));
+    OK(q.tensorCreateGraphTensor(graph, &w));
+    OK(q.tensorCreateGraphTensor(graph, &t));
+    struct op conv = { "conv",
+                       "Conv2d",
+                       NULL,
+                       2,
+                       2,
+                       1,
+                       { param_u32s(graph, "stride", 1, two, ones), param_u32s(graph, "pad_amount", 2, edges, ones) },
+                       { n.x, w },
+                       { t } };
+    OK(op_add(graph, &conv));
+    struct op last = { "last", activation, NULL, 0, 1, 1, { QNN_PARAM_INIT }, { t }, { n.y } };
+    if (strcmp(activation, "Prelu") == 0) {
+        a = tensor_quant(a, 1.0f, 0);
+        TV(a).dataType = QNN_DATATYPE_UFIXED_POINT_8;
+        TV(a).clientBuf.dataSize = CHANNELS;
+        OK(q.tensorCreateGraphTensor(graph, &a));
+        last.in[last.ni++] = a;
+    }
+    OK(op_add(graph, &last));
+    return n;
+}
+
+static uint64_t cycles_of(const QnnHtpGraph_CustomConfig_t *custom, uint32_t depth, const char *activation)
+{
+    return finalize_cycles(convolution(custom, depth, activation).graph);
+}
+
+/* An operator of its own is launched, and walks over all of the result. The encodings differ, so the operators are the same
+ * with and without. */
+static void test_activation_fusion(void **state)
+{
+    (void)state;
+    const QnnHtpGraph_CustomConfig_t fold_off = FLAG(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, true);
+    const QnnHtpGraph_CustomConfig_t fusion_off = FLAG(ADVANCED_ACTIVATION_FUSION, false);
+
+    place_on(SM8750);
+    assert_true(cycles_of(&fold_off, MOST_DEPTH, "Relu") > cycles_of(NULL, MOST_DEPTH, "Relu"));
+    assert_int_equal(cycles_of(&fusion_off, MOST_DEPTH, "Relu"), cycles_of(NULL, MOST_DEPTH, "Relu"));
+    assert_true(cycles_of(&fusion_off, MOST_DEPTH, "Prelu") > cycles_of(NULL, MOST_DEPTH, "Prelu"));
+    assert_int_equal(cycles_of(&fold_off, MOST_DEPTH, "Prelu"), cycles_of(NULL, MOST_DEPTH, "Prelu"));
+    leave();
+}
+
+/* Units that work for the operators, of a profile of level linting: 1 the matrix unit, 2 vectors, 4 DMA. */
+static uint64_t units_of(struct net *n)
+{
+    static uint8_t x[SIDE * SIDE * MOST_DEPTH];
+    static uint8_t y[SIDE * SIDE * CHANNELS];
+    Qnn_ProfileHandle_t profile;
+    uint64_t units = 0;
+    uint32_t count;
+    Qnn_Tensor_t in = tensor_data(n->x, x, SIDE * SIDE * TV(n->x).dimensions[3]);
+    Qnn_Tensor_t out = WITH(n->y, y);
+
+    OK(q.profileCreate(at.backend, QNN_HTP_PROFILE_LEVEL_LINTING, &profile));
+    OK(q.graphExecute(n->graph, &in, 1, &out, 1, profile, NULL));
+    const struct event *e = profile_events(profile, &count);
+    for (uint32_t i = 0; i < count; i++)
+        units |= e[i].data.type == QNN_HTP_PROFILE_EVENTTYPE_NODE_RESOURCEMASK ? e[i].data.value : 0;
+    OK(q.profileFree(profile));
+    return units;
+}
+
+/* Convolutions of few input channels leave the matrix unit, others do not. */
+static void test_short_depth(void **state)
+{
+    (void)state;
+    enum { MATRIX = 1, SHORT = 8 };
+    const QnnHtpGraph_CustomConfig_t off = FLAG(SHORT_DEPTH_CONV_ON_HMX_OFF, true);
+
+    place_on(SM8750);
+    struct net on_matrix = convolution(NULL, SHORT, "Relu");
+    struct net on_vectors = convolution(&off, SHORT, "Relu");
+    struct net deep = convolution(&off, MOST_DEPTH, "Relu");
+    uint64_t fast = finalize_cycles(on_matrix.graph);
+    uint64_t slow = finalize_cycles(on_vectors.graph);
+
+    assert_true(slow > fast);
+    assert_int_equal(finalize_cycles(deep.graph), cycles_of(NULL, MOST_DEPTH, "Relu"));
+    assert_int_equal(units_of(&on_matrix) & MATRIX, MATRIX);
+    assert_int_equal(units_of(&on_vectors) & MATRIX, 0);
+    assert_int_equal(units_of(&deep) & MATRIX, MATRIX);
+    leave();
+}
+
+/* ---- the system level cache ------------------------------------------------------------------------------------------- */
+
+enum { WIDE = 1024, CACHED = 30016 };
+
+static uint64_t cached_bytes(struct net *n)
+{
+    static float x[WIDE * WIDE];
+    static float y[WIDE * WIDE];
+    Qnn_ProfileHandle_t profile;
+    Qnn_Tensor_t in = WITH(n->x, x);
+    Qnn_Tensor_t out = WITH(n->y, y);
+
+    OK(q.profileCreate(at.backend, QNN_PROFILE_LEVEL_DETAILED, &profile));
+    OK(q.graphExecute(n->graph, &in, 1, &out, 1, profile, NULL));
+    uint64_t bytes = sum_of(profile, CACHED);
+    OK(q.profileFree(profile));
+    return bytes;
+}
+
+static struct net turns_with(bool cache, uint32_t vtcm_mb)
+{
+    const QnnHtpGraph_CustomConfig_t custom[] = { OPTIMIZE(ENABLE_SLC_ALLOCATOR, cache), VTCM_MB(vtcm_mb) };
+    struct net n = { .graph = graph_with(custom, 2) };
+
+    net_turns(&n, WIDE);
+    return n;
+}
+
+/* Matrices of 2 MB in a window of 4: some are spilled. */
+static void test_cache(void **state)
+{
+    (void)state;
+    place_on(SM8750);
+    struct net without = turns_with(false, 4);
+    struct net with = turns_with(true, 4);
+    uint64_t slow = finalize_cycles(without.graph);
+    uint64_t fast = finalize_cycles(with.graph);
+
+    assert_true(fast < slow);
+    assert_int_equal(cached_bytes(&without), 0);
+    uint64_t bytes = cached_bytes(&with);
+    assert_true(bytes > 0);
+    change(with.graph, OPTIMIZE(ENABLE_SLC_ALLOCATOR, 0));
+    assert_int_equal(cached_bytes(&with), 0);
+    change(with.graph, OPTIMIZE(ENABLE_SLC_ALLOCATOR, 1));
+    assert_int_equal(cached_bytes(&with), bytes);
+    leave();
+
+    place_on(SM8735); /* has none */
+    with = turns_with(true, 4);
+    without = turns_with(false, 4);
+    assert_int_equal(finalize_cycles(with.graph), finalize_cycles(without.graph));
+    leave();
+}
+
+int main(void)
+{
+    lib_open();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_relu_encoding),
+        cmocka_unit_test(test_activation_fusion),
+        cmocka_unit_test(test_short_depth),
+        cmocka_unit_test(test_cache),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
