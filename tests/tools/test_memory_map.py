@@ -130,6 +130,20 @@ class MemoryMapTest(support.ToolTest):
             if float(t["height"]) > 1:
                 self.assertAlmostEqual(float(t["height"]) / height, int(t["data-b"]) / graph["scratch"], delta=0.01)
 
+    def test_labels(self):
+        """Rectangles of different tensors never show the same text, also where it is cut to fit; the full name stays at hand."""
+        self.make(LPAI, "model/of/digits/pool_1/MaxPool")
+        text = self.show("html")
+        page = Page()
+        page.feed(text)
+        self.assertEqual({t["data-h"] for t in page.tensors if t["data-n"].endswith("pool_1/MaxPool")}, {"model"})
+        labels = {}
+        for t in page.tensors:
+            labels.setdefault(t["data-h"], set()).add(t["data-n"])
+        self.assertEqual([names for names in labels.values() if len(names) > 1], [])
+        shown = re.findall(r"<text class=name [^>]*>([^<]*)</text>", text)
+        self.assertEqual(sorted(set(shown)), sorted(shown))
+
     def test_viewer(self):
         self.make(support.CPU)
         self.write("x.raw", bytes(4 * 4096))

@@ -176,6 +176,20 @@ static void put_curve(const struct picture *p)
     }
 }
 
+/* What of a label is shown where not all of it fits: without a first word that it shares with several others. */
+static const char *cut_label(const struct memory_map *m, const struct map_item *x, size_t letters)
+{
+    enum { SEVERAL = 3 };
+    size_t word = strcspn(x->label, "/_.:; ");
+    uint32_t sharing = 0;
+
+    if (strlen(x->label) <= letters || !x->label[word])
+        return x->label;
+    for (uint32_t i = 0; i < m->n_items && sharing < SEVERAL; i++)
+        sharing += &m->items[i] != x && strncmp(m->items[i].label, x->label, word + 1) == 0;
+    return sharing < SEVERAL ? x->label : x->label + word + 1;
+}
+
 /* Where one tensor is written over another, both are there in the same step: each gets half of it. */
 static void put_item(const struct picture *p, const struct map_item *x)
 {
@@ -194,6 +208,7 @@ static void put_item(const struct picture *p, const struct map_item *x)
     put_attribute(p->out, "k", map_kind_name(x->kind));
     put_attribute(p->out, "o", x->op);
     put_attribute(p->out, "n", x->name);
+    put_attribute(p->out, "h", x->label);
     put_attribute(p->out, "v", x->view_names);
     put_attribute(p->out, "p", x->in_place_of == BINARY_NONE ? "" : p->m->items[x->in_place_of].name);
     str_add(p->out, "><title>");
@@ -203,7 +218,7 @@ static void put_item(const struct picture *p, const struct map_item *x)
     if (h < 14 || letters < 3)
         return;
     str_addf(p->out, "<text class=name x=%.1f y=%.1f>", x1 + 5, y1 + (h < 20 ? h / 2 + 4 : 14));
-    put_escaped(p->out, x->name, letters);
+    put_escaped(p->out, cut_label(p->m, x, letters), letters);
     str_add(p->out, "</text>\n");
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "common/short_names.h"
 #include "common/tool_file.h"
 
 const char *const map_formats[] = { "text", "json", "html", NULL };
@@ -200,6 +201,38 @@ static bool merge_views(struct memory_map *m, struct arena *a)
     return true;
 }
 
+/* ---- labels ----------------------------------------------------------------------------------------------------------- */
+
+/* "tile of NAME" is shortened to "tile of" and what of NAME tells it apart; of "workspace of FIRST … LAST" the first name
+ * counts. */
+static const char *prefix_of(const struct map_item *x)
+{
+    if (x->kind == MAP_TILE)
+        return "tile of ";
+    return x->kind == MAP_WORKSPACE && str_starts(x->name, "workspace of ") ? "workspace of " : "";
+}
+
+static enum status label_items(struct memory_map *m, struct arena *a)
+{
+    CLEANUP(mem_freep) const char **names = mem_array(const char *, (size_t)m->n_items + 1);
+    CLEANUP(mem_freep) const char **labels = mem_array(const char *, (size_t)m->n_items + 1);
+    RETURN_IF(!names || !labels, ST_NO_MEMORY, "no memory to label %u tensors", m->n_items);
+
+    for (uint32_t i = 0; i < m->n_items; i++) {
+        const char *name = m->items[i].name + strlen(prefix_of(&m->items[i]));
+        const char *end = strstr(name, " … ");
+        names[i] = end ? arena_printf(a, "%.*s", (int)(end - name), name) : name;
+        RETURN_IF(!names[i], ST_NO_MEMORY, "no memory to label %u tensors", m->n_items);
+    }
+    TRY(short_names(names, m->n_items, a, labels));
+
+    for (uint32_t i = 0; i < m->n_items; i++) {
+        const char *label = arena_printf(a, "%s%s", prefix_of(&m->items[i]), labels[i]);
+        m->items[i].label = label ? label : m->items[i].name;
+    }
+    return ST_OK;
+}
+
 /* ---- steps ------------------------------------------------------------------------------------------------------------ */
 
 static void add_to_step(struct builder *b, uint32_t node, uint32_t step)
@@ -332,6 +365,7 @@ enum status map_build(const struct binary_graph *g, struct arena *a, struct memo
     qsort(ret->items, ret->n_items, sizeof(*ret->items), by_time);
     ok = ok && merge_views(ret, a);
     RETURN_IF(!ok, ST_NO_MEMORY, "memory map of graph \"%s\": no memory", g->info.name);
+    TRY(label_items(ret, a));
     sweep(ret, list);
     return ST_OK;
 }

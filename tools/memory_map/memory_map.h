@@ -22,6 +22,7 @@ enum map_kind { MAP_TENSOR, MAP_INPUT, MAP_OUTPUT, MAP_WORKSPACE, MAP_TILE, MAP_
 /* One rectangle. */
 struct map_item {
     const char *name;
+    const char *label;     /* the name, shortened to what tells it apart in this map */
     const char *op;        /* operator that makes it; "" for the room of an input */
     enum map_kind kind;
     uint64_t offset, bytes;
