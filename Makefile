@@ -24,6 +24,7 @@ help:
 	@echo '  make build                libraries and tools, in $(BUILD)/'
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
 	@echo '  make suite CLIENT=ggml-qnn SUITE_SRC=DIR  tests of a client, built from its source (docs/clients.md)'
+	@echo '  make suite CLIENT=mnn SUITE_BUILD=DIR     tests of a client that its own build has built; executorch, litert, onnxruntime'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
 	@echo '  make fuzz                 every fuzz target on FUZZ_RUNS=$(FUZZ_RUNS) inputs, from a new seed each time'
 	@echo '  make fuzz ENGINE=libfuzzer   the same guided by coverage (clang): SECONDS=60 each, or RUNS=; CORPUS=DIR TARGETS="a b"'
@@ -63,7 +64,7 @@ install: build
 suite:
 	@test -n '$(CLIENT)' || { echo 'CLIENT is not given: one of' $$(cd scripts/suites && ls client_*.py | sed 's/client_//; s/.py//; s/_/-/g'); exit 2; }
 	@$(MAKE) --no-print-directory install PREFIX=$(CURDIR)/build-suites/sdk
-	@SUITE_SRC='$(SUITE_SRC)' scripts/suites/run $(CLIENT) --sdk build-suites/sdk $(SUITE_ARGS)
+	@SUITE_SRC='$(SUITE_SRC)' SUITE_BUILD='$(SUITE_BUILD)' scripts/suites/run $(CLIENT) --sdk build-suites/sdk $(SUITE_ARGS)
 
 asan: setup
 	@scripts/sanitize.sh address build-asan asan $(sanitized_suites)

@@ -4,13 +4,16 @@
 
     pip install executorch torchvision ...        (a virtual environment; the tests import what they need, and say what is missing)
     make install PREFIX=DIR && . DIR/bin/envsetup.sh
-    executorch_suite.py [--class NAME | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--first N] [--part I/N] [--limit S] [--logs DIR] [--random-weights]
+    executorch_suite.py [--class NAME,NAME... | --rework FOLDER] [--match TEXT] [--backend htp|gpu|lpai] [--soc NAME] [--first N] [--count N] [--part I/N]
+                        [--limit S] [--logs DIR] [--tsv FILE] [--list] [--random-weights]
 
 Classes are those of executorch.backends.qualcomm.tests.test_qnn_delegate: TestQNNFloatingPointOperator, TestQNNQuantizedOperator, ...
 Folders are those of its tests/rework: htp/op, htp/feature, passes, utils, ...; these need pytest and pytest-subtests.
 Those tests start a program qnn_executor_runner, which wheels do not contain: the program is loaded in this process instead, by the
-runtime of the wheel. Every test runs in a process of its own, so that none can take others with it. Ends with 1 when a test failed."""
+runtime of the wheel. Every test runs in a process of its own, so that none can take others with it. Ends with 1 when a test failed, and with 2 when none
+executed on QNN."""
 import argparse
+import ctypes
 import importlib
 import importlib.machinery
 import os
@@ -24,6 +27,8 @@ import time
 import traceback
 import types
 import unittest
+
+import suite_run
 
 RUNNER = "/bin/true"  # the tests insist on a file
 
@@ -80,7 +85,6 @@ def replace_weights():
 def set_options(option):
     """Options of the QNN backend at run time, by the function of the runtime that Python has no name for: an array of a key of 64 bytes, and a bool, an
     int or 256 bytes of text, with the number of the alternative behind."""
-    import ctypes
     from executorch import lib
 
     class Option(ctypes.Structure):
@@ -219,8 +223,9 @@ def cases_of(a):
     from executorch.backends.qualcomm.tests.utils import TestQNN
     TestQNN.enable_x86_64, TestQNN.backend, TestQNN.soc_model, TestQNN.build_folder = True, a.backend, a.soc, a.logs
     TestQNN.executorch_root, TestQNN.artifact_dir = os.getcwd(), a.logs
-    for t in flat(unittest.defaultTestLoader.loadTestsFromTestCase(getattr(test_qnn_delegate, a.group))):
-        yield t.id().rsplit(".", 1)[-1], lambda t=t: run_case(t)
+    for group in a.group.split(","):
+        for t in flat(unittest.defaultTestLoader.loadTestsFromTestCase(getattr(test_qnn_delegate, group))):
+            yield f"{group}.{t.id().rsplit('.', 1)[-1]}", lambda t=t: run_case(t)
 
 
 class Items:
@@ -274,7 +279,8 @@ def phone_build(a):
 # ---- one process per test ------------------------------------------------------------------------------------------------------------
 
 
-def child(run, log, answer):
+def child(run, log, answer, counts):
+    os.environ["OPENQNN_COUNTS"] = counts  # the libraries are opened after this
     fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
     os.dup2(fd, 1)
     os.dup2(fd, 2)
@@ -285,22 +291,32 @@ def child(run, log, answer):
     os.write(fd, text.encode())
     last = (text.strip().splitlines() or [""])[-1]
     os.write(answer, f"{state}\n{max(shares):.2f} of the tolerance {last[-400:]}".encode() if shares else f"{state}\n{last[-400:]}".encode())
-    os._exit(0)
+    ctypes.CDLL(None).exit(0)  # the libraries write their counts; Python would wait for threads that are not in this process
 
 
-def run_one(run, log, limit):
+def wait_for(pid, limit):
+    """The status of a process that is about to end; it is killed if it does not."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+
+def run_one(run, log, limit, counts):
     """ok, skipped, failed, ended by a signal, or out of time; and the last line of a failure, behind the share of the tolerance that was used."""
     come, go = os.pipe()
     pid = os.fork()
     if not pid:
-        child(run, log, go)
+        child(run, log, go, counts)
     os.close(go)
     ready = select.select([come], [], [], limit)[0]
     text = os.read(come, 65536).decode(errors="replace") if ready else "out of time\n"
     os.close(come)
-    if not ready:
-        os.kill(pid, signal.SIGKILL)
-    status = os.waitpid(pid, 0)[1]
+    status = wait_for(pid, 20 if ready else 0)
     state, why = (text or f"ended with {status}\n").split("\n", 1)
     return state, why.strip()
 
@@ -314,28 +330,44 @@ def warm_up():
     torch.export.export(torch.nn.ReLU(), (torch.zeros(1),), strict=True).run_decompositions()
 
 
-def run_all(tests, a, count):
-    warm_up()
+RESULTS = {"ok": "passed", "skipped": "skipped", "out of time": "timeout"}
+
+
+def chosen(tests, a):
     part, parts = (int(v) for v in a.part.split("/"))
-    for name, run in [t for t in tests if a.match in t[0]][a.first:][part::parts]:
+    return [t for t in tests if a.match in t[0]][a.first:][part::parts][:a.count]
+
+
+def run_all(tests, a, outcomes):
+    tests = chosen(tests, a)
+    if a.list:
+        print("\n".join(name for name, _ in tests), file=a.report, flush=True)
+        return
+    warm_up()
+    for name, run in tests:
         begin = time.monotonic()
-        file = "".join(c if c.isalnum() or c in "_-" else "." for c in name)
-        state, why = run_one(run, os.path.join(a.logs, f"{(a.rework or a.group).replace('/', '.')}.{file}.log"), a.limit)
-        count[state] = count.get(state, 0) + 1
-        print(f"{state:8} {time.monotonic() - begin:6.1f} s {name} {why[:200]}", file=a.report, flush=True)
+        file = "".join(c if c.isalnum() or c in "_-" else "." for c in (f"{a.rework}.{name}" if a.rework else name))
+        with tempfile.NamedTemporaryFile(prefix="counts-") as counts:
+            state, why = run_one(run, os.path.join(a.logs, file + ".log"), a.limit, counts.name)
+            executed, failed = suite_run.read_counts(counts.name)
+        outcomes.append(suite_run.Outcome(name, RESULTS.get(state, "failed"), executed, failed, time.monotonic() - begin))
+        print(f"{state:8} {sum(executed.values()):5} {time.monotonic() - begin:6.1f} s {name} {why[:200]}", file=a.report, flush=True)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--class", dest="group", default="TestQNNFloatingPointOperator")
+    p.add_argument("--class", dest="group", default="TestQNNFloatingPointOperator", help="one, or several with commas between")
     p.add_argument("--rework", help="a folder below tests/rework instead of a class")
     p.add_argument("--match", default="")
     p.add_argument("--backend", default="htp")
     p.add_argument("--soc", default="SM8650")
     p.add_argument("--first", type=int, default=0, help="leave out so many of those that match")
+    p.add_argument("--count", type=int, help="at most so many of the rest")
     p.add_argument("--part", default="0/1", help="tests I, I + N, I + 2 N, ... of the rest")
     p.add_argument("--limit", type=int, default=600, help="seconds that one test may take")
     p.add_argument("--logs", default=tempfile.gettempdir())
+    p.add_argument("--tsv", help="file for one line per test: name, result, executions by library, seconds")
+    p.add_argument("--list", action="store_true", help="only name the tests")
     p.add_argument("--random-weights", action="store_true", help="networks are not fetched, where a test asks for trained ones")
     a = p.parse_args()
     if "MALLOC_MMAP_THRESHOLD_" not in os.environ:  # ExecuTorch's runtime takes large new memory for zeros, as it is in a program that has just begun
@@ -349,13 +381,17 @@ def main():
     if a.random_weights:
         replace_weights()
     a.report = os.fdopen(os.dup(1), "w")  # pytest takes standard output for itself
-    count = {}
+    outcomes = []
     if a.rework:
-        run_rework(a, lambda tests: run_all(tests, a, count))
+        run_rework(a, lambda tests: run_all(tests, a, outcomes))
     else:
-        run_all(cases_of(a), a, count)
-    print(", ".join(f"{n} {state}" for state, n in sorted(count.items())) or "no test matches", file=a.report, flush=True)
-    return int(not count or any(state not in ("ok", "skipped") for state in count))
+        run_all(cases_of(a), a, outcomes)
+    if a.list:
+        return 0
+    if a.tsv:
+        suite_run.write_table(a.tsv, outcomes)
+    print(suite_run.summary(outcomes) if outcomes else "no test matches", file=a.report, flush=True)
+    return suite_run.status(outcomes)
 
 
 if __name__ == "__main__":

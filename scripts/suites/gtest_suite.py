@@ -6,7 +6,7 @@
     gtest_suite.py [--match TEXT] [--limit SECONDS] [--tsv FILE] [--logs FOLDER] PROGRAM
 
 PROGRAM is built by the client's own build against the installed tree. Ends with 1 when a test failed
-or took too long, and with 2 when PROGRAM lists no test."""
+or took too long, and with 2 when PROGRAM lists no test, or none executed on QNN."""
 
 import argparse
 import re

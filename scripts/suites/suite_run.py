@@ -78,6 +78,13 @@ def summary(outcomes):
     return "\n".join(lines)
 
 
+def status(outcomes):
+    """Of the command: where no test executed on QNN, nothing was shown about QNN."""
+    if any(o.result in ("failed", "timeout") for o in outcomes):
+        return 1
+    return 0 if any(o.executed for o in outcomes) else 2
+
+
 def write_table(path, outcomes):
     with open(path, "w", encoding="utf-8") as file:
         file.write("test\tresult\texecuted\tfailed executions\tseconds\n")
@@ -99,7 +106,7 @@ def run_all(cases, limit, table=None, folder=None, logs=None):
     if table:
         write_table(table, outcomes)
     print(summary(outcomes))
-    return 1 if any(o.result in ("failed", "timeout") for o in outcomes) else 0
+    return status(outcomes)
 
 
 def add_arguments(parser):
