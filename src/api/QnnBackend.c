@@ -104,7 +104,7 @@ Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, cons
 {
     API_OBJECT(struct api_backend, b, backend, HANDLE_BACKEND, COMP_BACKEND);
     log_enter(b->log);
-    struct package_source s = { packagePath, interfaceProvider, target };
+    struct package_source s = { .path = packagePath, .provider = interfaceProvider, .target = target };
     enum status st = backend_this->check_process ? backend_this->check_process() : ST_OK;
     if (st == ST_OK)
         st = packages_register(b->packages, &s, operations, n_operations);

@@ -25,6 +25,7 @@ __attribute__((constructor)) static void identify(void)
                                           .failed = error_returned,
                                           .with_context = context_with_state,
                                           .find_package = packages_find,
+                                          .list_packages = packages_list,
                                           .describe_tensor = describe_tensor };
     log_set_tag(backend_this->log_tag);
     interface_identify(backend_this->id, backend_this->name, backend_this->version);

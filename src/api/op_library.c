@@ -3,10 +3,14 @@
 #include "api/op_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/errors.h"
 #include "api/log.h"
@@ -155,12 +159,34 @@ static enum status start(struct package *p, const char *path)
 
 /* ---- once in this process --------------------------------------------------------------------------------------------- */
 
+/* Why a library could not be opened, beside what the loader says. */
+static const char *more_about(const char *path, const char *loader)
+{
+    enum { HEAD = 20, MACHINE = 18, HEXAGON = 164 };
+    unsigned char head[HEAD] = { 0 };
+
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = file >= 0 && read(file, head, HEAD) == HEAD;
+    if (file >= 0)
+        close(file);
+
+    if (whole && memcmp(head, "\177ELF", 4) == 0 && (head[MACHINE] | head[MACHINE + 1] << 8) == HEXAGON)
+        return "; it is code for Hexagon, which this computer does not have: compile the package for this computer "
+               "(target \"CPU\")";
+    if (loader && strstr(loader, "undefined symbol"))
+        return "; packages of the HTP's C++ interface need symbols that there are not here: packages implement "
+               "QnnOpPackage.h and QnnCpuOpPackage.h, which are C";
+    return "";
+}
+
 enum status package_open(const struct package_source *s, struct package_code *ret)
 {
     RETURN_IF(!s->path || !s->provider, ST_INVALID_ARG,
               "packagePath or interfaceProvider is NULL; give the library and the name of its function");
     ret->lib = OUTSIDE(dlopen(s->path, RTLD_NOW | RTLD_LOCAL));
-    RETURN_IF(!ret->lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s", s->path, dlerror());
+    const char *why = ret->lib ? NULL : dlerror();
+    RETURN_IF(!ret->lib, ST_UNKNOWN_PACKAGE, "op package \"%s\" cannot be opened: %s%s", s->path, why,
+              more_about(s->path, why));
     ret->provider = (QnnOpPackage_InterfaceProvider_t)dlsym(ret->lib, s->provider);
     if (ret->provider)
         return ST_OK;
@@ -231,6 +257,15 @@ void package_release(struct package *p)
 const QnnOpPackage_Info_t *package_info(const struct package *p)
 {
     return p->info;
+}
+
+bool package_file(const struct package *p, char *ret)
+{
+    struct link_map *map = NULL;
+
+    if (dlinfo(p->code.lib, RTLD_DI_LINKMAP, &map) != 0 || !map)
+        return false;
+    return realpath(map->l_name, ret) != NULL;
 }
 
 uint64_t package_create(struct package *p, void *node, void **impl)

@@ -33,6 +33,9 @@ enum status package_hold(struct package_code *c, const char *path, struct packag
 void package_release(struct package *p);
 
 const QnnOpPackage_Info_t *package_info(const struct package *p);
+/* The file of a library that was opened, without links; ret has room for PACKAGE_PATH_MAX bytes. False: it is gone. */
+enum { PACKAGE_PATH_MAX = 4096 };
+bool package_file(const struct package *p, char *ret);
 /* The package's own functions for a node; the first two return its code. */
 uint64_t package_create(struct package *p, void *node, void **impl);
 uint64_t package_free(struct package *p, void *impl);

@@ -8,6 +8,7 @@
 #include "QNN/QnnOpDef.h"
 #include "api/op_library.h"
 #include "base/mem.h"
+#include "rpc/rpc.h"
 
 struct package_use {
     struct backend_package base;
@@ -119,15 +120,37 @@ static enum status add(struct api_packages *p, struct package *k, const char *pa
     return ST_OK;
 }
 
+/* A session opens the same file again. */
+static enum status list_library(struct api_packages *p, const struct package *k, const struct package_source *s)
+{
+    const char *before = p->libraries ? p->libraries : "";
+    char file[PACKAGE_PATH_MAX];
+
+    RETURN_IF(!package_file(k, file), ST_PACKAGE, "op package \"%s\": its file is not found any more", s->path);
+    RETURN_IF(strpbrk(file, RPC_PACKAGE_MARKS) || strpbrk(s->provider, RPC_PACKAGE_MARKS), ST_PACKAGE,
+              "op package \"%s\": its path has control characters; rename the file or its folder", s->path);
+
+    char *list = arena_printf(&p->lists, "%s%s" RPC_PACKAGE_UNIT "%s" RPC_PACKAGE_END, before, file, s->provider);
+    RETURN_IF(!list, ST_NO_MEMORY, "no memory for op package \"%s\"", s->path);
+    p->libraries = list;
+    return ST_OK;
+}
+
 static enum status check_target(const struct package_source *s)
 {
+    static const char computer[] = "CPU"; /* code of this computer, on every backend */
+    const char *device = backend_this->package_target;
+
     RETURN_IF(!backend_this->package_infrastructure, ST_NOT_SUPPORTED,
               "op package \"%s\" was found, but the %s backend does not run op packages%s%s", s->path, backend_this->name,
               backend_this->no_packages ? ": " : "", backend_this->no_packages ? backend_this->no_packages : "");
-    RETURN_IF(s->target && *s->target && strcmp(s->target, backend_this->name) != 0, ST_PACKAGE,
-              "op package \"%s\" is registered for target \"%s\"; here \"%s\" or none is expected", s->path, s->target,
-              backend_this->name);
-    return ST_OK;
+    if (!s->target || !*s->target || strcmp(s->target, computer) == 0)
+        return ST_OK;
+
+    RETURN_IF(device && strcmp(s->target, device) == 0, ST_NOT_SUPPORTED,
+              "op package \"%s\" is registered for target \"%s\": %s", s->path, s->target, backend_this->no_packages);
+    return status_fail(ST_PACKAGE, "op package \"%s\" is registered for target \"%s\"; here \"%s\" or none is expected",
+                       s->path, s->target, computer);
 }
 
 enum status packages_register(struct api_packages *p, const struct package_source *s,
@@ -147,6 +170,8 @@ enum status packages_register(struct api_packages *p, const struct package_sourc
     st = add(p, k, s->path, &u);
     if (st == ST_OK)
         st = list_operations(p, builtin, n_builtin);
+    if (st == ST_OK && backend_this->package_sessions && !s->in_session)
+        st = list_library(p, k, s);
     if (st != ST_OK)
         p->uses.n -= u != NULL;
     pthread_mutex_unlock(&p->lock);
@@ -218,6 +243,18 @@ enum status packages_find(void *packages, const char *node, const char *package,
     pthread_mutex_unlock(&p->lock);
     *ret = u ? &u->base : NULL;
     return st;
+}
+
+const char *packages_list(void *packages)
+{
+    struct api_packages *p = packages;
+
+    if (!p)
+        return "";
+    pthread_mutex_lock(&p->lock);
+    const char *list = p->libraries ? p->libraries : "";
+    pthread_mutex_unlock(&p->lock);
+    return list;
 }
 
 enum status package_validate(const struct backend_package *p, const Qnn_OpConfig_t *config)

@@ -21,7 +21,8 @@ struct api_packages {
     pthread_mutex_t lock;
     void *log;
     VEC(struct package_use *) uses;
-    struct arena lists;                     /* handed to the client */
+    struct arena lists;                     /* handed to the client, or to sessions */
+    const char *libraries;                  /* for sessions; NULL: there are none */
     QnnBackend_OperationName_t *operations; /* built-in ones first; NULL: there are no others */
     uint32_t n_operations;
 };
@@ -33,6 +34,7 @@ void packages_release(struct api_packages *p); /* the last one ends them; NULL a
 /* The arguments of QnnBackend_registerOpPackage. */
 struct package_source {
     const char *path, *provider, *target;
+    bool in_session; /* the session's own, of those that the client registered */
 };
 /* builtin: the operators that the backend has without it, which the new list begins with. */
 enum status packages_register(struct api_packages *p, const struct package_source *s,
@@ -44,6 +46,8 @@ bool package_is_builtin(const char *name); /* NULL, or that of the operators in 
 /* As backend_host.find_package. */
 enum status packages_find(void *packages, const char *node, const char *package, const char *op,
                           const struct backend_package **ret);
+/* As backend_host.list_packages. */
+const char *packages_list(void *packages);
 /* The package's own check of a node. */
 enum status package_validate(const struct backend_package *p, const Qnn_OpConfig_t *config);
 

@@ -161,9 +161,10 @@ struct backend {
     enum status (*check_machine)(void);
 
     /* Op packages: what they are given when they begin, a QnnOpPackage_GlobalInfrastructure_t. NULL: none run here, and
-     * no_packages says why. */
+     * no_packages says why. Where only those of the device's own target (package_target) do not, it says why they do not. */
     void *(*package_infrastructure)(void);
-    const char *no_packages;
+    const char *package_target, *no_packages;
+    bool package_sessions; /* they run in sessions, which have to find their files */
 
     /* CUSTOM properties: fill what the client's pointer asks for. NULL: refused as not supported. */
     enum status (*backend_property)(const struct backend_cfg *cfg, void *custom);
@@ -244,6 +245,9 @@ struct backend_host {
     /* The op package with that operator, for a node of that name. */
     enum status (*find_package)(void *packages, const char *node, const char *package, const char *op,
                                 const struct backend_package **ret);
+    /* The libraries of all of them as struct rpc_packages wants them (rpc/rpc.h), "": there are none. Stays as long as they
+     * do. */
+    const char *(*list_packages)(void *packages);
     /* A Qnn_Tensor_t with these properties, without a name; what it points at is in the arena. */
     enum status (*describe_tensor)(const struct tensor_desc *d, struct arena *a, void *ret);
     void (*failed)(uint32_t code); /* a function that clients call past api/ returns this code; status_text() explains it */
@@ -258,6 +262,12 @@ void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(pri
 bool backend_has_op(const struct backend *b, enum op_id op);
 enum status backend_supports(const struct backend *b, const struct op_call *c);
 bool backend_capable(const struct backend *b, uint32_t key); /* the property key is answered SUPPORTED */
+
+/* Op packages of this computer's code (package_config.c): what they are given, and how exec runs nodes of those that are
+ * registered; `packages` as in backend_host.find_package. */
+struct exec_outside;
+void *backend_package_infrastructure(void);
+void backend_package_outside(void *packages, struct exec_outside *ret);
 
 /* mem_map and mem_unmap for backends that run in this process (backend_mem.c). */
 enum status backend_map_fd(struct backend_context *c, int fd, uint64_t offset, uint64_t bytes, void **ret);

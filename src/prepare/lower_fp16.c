@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Float32 graphs computed in float16, or the other way round, where the client asked for that. Inputs and outputs keep their
  * type, with a Cast at the border; constants are converted once. An operator that has no form in the other type stays as it
- * is, between Casts, and so does a conversion from or to the client's own float32.
+ * is, between Casts, and so does a conversion from or to the client's own float32, and an operator of an op package, which
+ * was promised the types that the client declared.
  *
  *     in %x : f32[4]                       in %x : f32[4]
  *     %t : f32[4] = Relu(%x)        ->     %x.f16 : f16[4] = Cast(%x)
@@ -49,6 +50,8 @@ static bool has_other_form(struct lowering *l, const struct ir_node *n)
     struct ir_call v;
     struct kernel_bound k;
     struct tensor_desc room[2 * MAX_PORTS];
+    if (n->op->id == OP_NONE)
+        return false;
     ir_call(l->g, n, &v);
     retype(l, v.in, n->n_in, room);
     retype(l, v.out, n->n_out, room + MAX_PORTS);

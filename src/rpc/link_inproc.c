@@ -19,6 +19,7 @@ static enum status inproc_start(struct rpc_session *s, const struct rpc_session_
     h.spin_us = s->cores > 1 ? SPIN_US : 0;
     s->limit_ns = 0; /* it stands still only together with its client */
     TRY(worker_create(&h, &s->worker));
+    TRY(worker_packages_begin(s->worker, o->packages)); /* the client has opened them */
     for (uint32_t i = 0; i < s->lanes; i++)
         TRY(runner_start(s->worker, i, &s->rings[i], &s->runners[i]));
     return ST_OK;

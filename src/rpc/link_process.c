@@ -128,7 +128,7 @@ static enum status process_start(struct rpc_session *s, const struct rpc_session
         TRY(rpc_find_skel(o->arch, link_process_folder(), path, NULL));
         skel = path;
     }
-    TRY(spawn_session(skel, &child));
+    TRY(spawn_session(skel, o->packages, &child));
     s->sock = child.sock;
     s->pidfd = child.pidfd;
     s->pid = child.pid;

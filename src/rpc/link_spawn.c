@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +26,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { SESSION_FDS = 10, STACK = 64 * 1024, KERNEL_SIGNALS = 64, REAP_MS = 10000, PIDFD_TYPE = 3 /* P_PIDFD */ };
+enum {
+    SESSION_FDS = 10,
+    STACK = 64 * 1024,
+    KERNEL_SIGNALS = 64,
+    REAP_MS = 10000,
+    VARIABLE_MAX = 100 << 10,
+    PIDFD_TYPE = 3 /* P_PIDFD */
+};
 #define LOADER "/lib64/ld-linux-x86-64.so.2" /* the ABI's name for it */
 
 struct plan {
@@ -43,6 +51,8 @@ static const char *const known[] = { "OPENQNN_", "LD_LIBRARY_PATH=", "MALLOC_", 
 
 static bool may_know(const char *entry, bool debug)
 {
+    if (strncmp(entry, SPAWN_PACKAGES "=", strlen(SPAWN_PACKAGES "=")) == 0) /* set here, for this session */
+        return false;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strncmp(entry, known[i], strlen(known[i])) == 0)
             return true;
@@ -51,8 +61,24 @@ static bool may_know(const char *entry, bool debug)
     return (debug || !RPC_SANDBOX) && strncmp(entry, "LD_", strlen("LD_")) == 0;
 }
 
-/* A list of the variables that a session gets; the caller frees it. */
-static enum status choose_environment(const char ***ret)
+static enum status name_packages(const char *packages, char **ret)
+{
+    *ret = NULL;
+    if (!packages || !*packages)
+        return ST_OK;
+
+    size_t bytes = strlen(packages) + sizeof(SPAWN_PACKAGES "=");
+    RETURN_IF(bytes > VARIABLE_MAX, ST_NO_MEMORY,
+              "the paths of op packages have %zu bytes; a session takes %d: register fewer, or move them to shorter paths",
+              bytes, VARIABLE_MAX);
+    *ret = mem_alloc(bytes);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory to start a session");
+    snprintf(*ret, bytes, SPAWN_PACKAGES "=%s", packages);
+    return ST_OK;
+}
+
+/* A list of the variables that a session gets, with one more; the caller frees it. */
+static enum status choose_environment(const char *more, const char ***ret)
 {
     bool debug;
     TRY(spawn_debug_read(&debug));
@@ -60,13 +86,15 @@ static enum status choose_environment(const char ***ret)
     size_t all = 0;
     while (environ && environ[all])
         all++;
-    const char **list = mem_array(const char *, all + 1);
+    const char **list = mem_array(const char *, all + 2);
     RETURN_IF(!list, ST_NO_MEMORY, "no memory to start a session");
 
     size_t n = 0;
     for (size_t i = 0; i < all && environ[i]; i++)
         if (may_know(environ[i], debug))
             list[n++] = environ[i];
+    if (more)
+        list[n++] = more;
     list[n] = NULL;
 
     *ret = list;
@@ -175,16 +203,18 @@ static enum status not_started(const char *skel, int why)
         strerrordesc_np(why));
 }
 
-static enum status start(const char *skel, int sock, struct spawned *ret)
+static enum status start(const char *skel, const char *packages, int sock, struct spawned *ret)
 {
     struct plan p = { .skel = skel, .sock = sock };
     sigset_t all, before;
-    TRY(choose_environment(&p.environment));
+    CLEANUP(mem_freep) char *named = NULL;
+    CLEANUP(mem_freep) const char **environment = NULL;
+
+    TRY(name_packages(packages, &named));
+    TRY(choose_environment(named, &environment));
+    p.environment = environment;
     char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED) {
-        mem_free(p.environment);
-        return status_fail(ST_NO_MEMORY, "no memory to start a session");
-    }
+    RETURN_IF(stack == MAP_FAILED, ST_NO_MEMORY, "no memory to start a session");
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of the client may run in the child */
     int pidfd = -1;
@@ -192,7 +222,6 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
     int why = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     munmap(stack, STACK);
-    mem_free(p.environment);
 
     errno = why;
     if (pid < 0)
@@ -209,7 +238,7 @@ static enum status start(const char *skel, int sock, struct spawned *ret)
     return ST_OK;
 }
 
-enum status spawn_session(const char *skel, struct spawned *ret)
+enum status spawn_session(const char *skel, const char *packages, struct spawned *ret)
 {
     int pair[2];
     bool failed = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0;
@@ -217,7 +246,7 @@ enum status spawn_session(const char *skel, struct spawned *ret)
         TRY(descriptors_left(ST_SYSTEM, "the socket of a session"));
     RETURN_IF(failed, ST_SYSTEM, "no socket pair for a session: %s", strerrordesc_np(errno));
 
-    enum status st = start(skel, pair[1], ret);
+    enum status st = start(skel, packages, pair[1], ret);
     close(pair[1]);
     if (st != ST_OK)
         close(pair[0]);

@@ -16,8 +16,11 @@ struct spawned {
 };
 
 /* Runs `skel` with nothing of the client's but standard error and the settings that it reads. All signals
- * have their defaults there, and nothing is blocked. Safe in a client with threads. */
-enum status spawn_session(const char *skel, struct spawned *ret);
+ * have their defaults there, and nothing is blocked. Safe in a client with threads. `packages`: as in rpc_session_opts. */
+enum status spawn_session(const char *skel, const char *packages, struct spawned *ret);
+
+/* The variable by which a session learns of its op packages before it is locked in. */
+#define SPAWN_PACKAGES "OPENQNN_SESSION_PACKAGES"
 
 /* OPENQNN_SESSION_DEBUG: whether debuggers and preloaded libraries are let into sessions. */
 enum status spawn_debug_read(bool *ret);

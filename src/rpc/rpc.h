@@ -51,7 +51,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 8, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 9, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -64,7 +64,28 @@ struct rpc_session_opts {
     uint32_t lanes;        /* graphs that run at the same time, each with that many threads; 0: one */
     uint64_t budget;       /* address space in bytes that mappings and heap are charged to; 0: no limit */
     uint32_t start_ms;     /* how long it may take to start; 0: 30 s, or OPENQNN_SESSION_TIMEOUT where that is more */
+    const char *packages;  /* op packages that graphs of the session may name, as struct rpc_packages has them; NULL: none */
 };
+
+/* ---- op packages ------------------------------------------------------------------------------------------------------ */
+
+/* Libraries of the client with operators of its own, in the order in which they were registered: each a path, a mark, the
+ * name of its function, and a mark. */
+#define RPC_PACKAGE_UNIT "\x1f"
+#define RPC_PACKAGE_END "\x1e"
+#define RPC_PACKAGE_MARKS RPC_PACKAGE_UNIT RPC_PACKAGE_END
+bool rpc_packages_within(const char *list, const char *of); /* every library of `list` is one of `of` */
+
+/* How a session gets their code. Programs and libraries that can do it define the table (api/session_packages.c); in others
+ * it is missing, and graphs with such nodes are refused. */
+struct exec_outside;
+struct rpc_packages {
+    enum status (*open)(const char *list); /* while files can be opened; only constructors are called */
+    enum status (*begin)(const char *list, void **ret);
+    void (*end)(void *packages);
+    void (*outside)(void *packages, struct exec_outside *ret); /* how exec runs nodes of them */
+};
+extern const struct rpc_packages rpc_packages __attribute__((weak));
 
 /* How the caller of run waits for the answer: spin for poll_us, then sleep on a futex. */
 struct rpc_wait {

@@ -36,6 +36,9 @@ struct skel {
     struct runner *runners[RPC_MAX_LANES];
     pthread_t heartbeat;
     uint32_t guards; /* enum rpc_guard */
+    const char *packages; /* of the client, NULL: none */
+    enum status packages_opened;
+    char why[STATUS_TEXT_MAX]; /* they were not */
 };
 
 /* Keys pressed in the client's terminal and the client's manager mean the client; the session follows it. */
@@ -98,6 +101,22 @@ static void answer_hello(const struct skel *k, const struct rpc_request *q, enum
     packet_send(SPAWN_FD, &r, sizeof(r), NULL, 0);
 }
 
+/* Files cannot be opened once the process is locked in. */
+static void open_packages(struct skel *k)
+{
+    k->packages = getenv(SPAWN_PACKAGES);
+    k->packages_opened = worker_packages_open(k->packages);
+    if (k->packages_opened != ST_OK)
+        snprintf(k->why, sizeof(k->why), "%s", status_text());
+}
+
+static enum status begin_packages(struct skel *k)
+{
+    if (k->packages_opened != ST_OK)
+        return status_fail(k->packages_opened, "%s", k->why);
+    return worker_packages_begin(k->worker, k->packages);
+}
+
 static bool say_hello(struct skel *k)
 {
     char bytes[sizeof(struct rpc_request)];
@@ -120,6 +139,8 @@ static bool say_hello(struct skel *k)
     const uint32_t lanes = q.hello.lanes ? q.hello.lanes : 1;
     if (st == ST_OK && RPC_SANDBOX)
         k->guards |= skel_sandbox(q.hello.budget, lanes * WORKER_WINDOW_BYTES, lanes * q.hello.threads + 3);
+    if (st == ST_OK)
+        st = begin_packages(k);
     answer_hello(k, &q, st);
     return st == ST_OK;
 }
@@ -158,6 +179,7 @@ int skel_main(int64_t arch, const char *name)
         return 2;
     }
     leave_signals_to_the_client();
+    open_packages(&k);
     if (RPC_SANDBOX) {
         const char *debug = getenv("OPENQNN_SESSION_DEBUG");
         k.guards = skel_confine(debug && strcmp(debug, "1") == 0);

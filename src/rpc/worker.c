@@ -163,6 +163,7 @@ void worker_free(struct worker *w)
         return;
     for (size_t i = 0; i < w->programs.n; i++)
         worker_program_free(w->programs.at[i]);
+    worker_packages_end(w);
     w->window_charged = 0;
     worker_window_close(w);
     for (size_t i = 0; i < w->maps.n; i++)

@@ -108,7 +108,15 @@ struct worker {
     uint64_t mapped_bytes, heap_bytes;
     uint64_t window_charged; /* fast memory: for the largest of the programs, once; part of heap_bytes */
     uint32_t n_maps, n_programs;
+    void *packages; /* op packages, NULL: there are none */
+    struct exec_outside outside;
 };
+
+/* Op packages (worker_packages.c), as rpc_session_opts lists them; NULL: none. Opened while files can be opened, begun once
+ * the session is locked in, before the first request. */
+enum status worker_packages_open(const char *list);
+enum status worker_packages_begin(struct worker *w, const char *list);
+void worker_packages_end(struct worker *w);
 
 enum status worker_create(const struct rpc_hello *h, struct worker **ret);
 void worker_free(struct worker *w); /* NULL allowed; nothing runs any more */

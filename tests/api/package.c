@@ -8,11 +8,15 @@
  *   Fails      refuses to run when its first number is negative
  *   Hook       calls back
  *   Spy        what it was told about its input
+ *   Where      the process that it runs in, and whether a file can be opened there
+ *   Crash      as Increment, but ends its process when its first number is negative
  *   NoImpl, BadImpl, Refused  fail when a graph is finalized
  */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <QNN/CPU/QnnCpuOpPackage.h>
 
@@ -136,14 +140,37 @@ static Qnn_ErrorHandle_t spy(void *arg)
     return QNN_SUCCESS;
 }
 
+static Qnn_ErrorHandle_t where(void *arg)
+{
+    struct impl *m = arg;
+    float *y = m->out[0]->data;
+    int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    memset(y, 0, count_of(m->out[0]) * sizeof(y[0]));
+    y[WHERE_PROCESS] = (float)getpid();
+    y[WHERE_FILES] = file >= 0;
+    if (file >= 0)
+        close(file);
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t crash(void *arg)
+{
+    struct impl *m = arg;
+
+    if (*(const float *)m->in[0]->data < 0)
+        _exit(3);
+    return increment(arg);
+}
+
 static const struct {
     const char *name;
     QnnCpuOpPackage_OpImplFn_t fn;
     uint32_t n_out;
 } operators[] = {
-    { "Increment", increment, 1 }, { "Relu", relu, 1 },         { "Mix", mix, 2 }, { "Order", order, 1 },
-    { "Fails", fails, 1 },         { "Hook", hook, 1 },         { "Spy", spy, 1 }, { "NoImpl", increment, 1 },
-    { "BadImpl", NULL, 1 },        { "Refused", increment, 1 },
+    { "Increment", increment, 1 }, { "Relu", relu, 1 },         { "Mix", mix, 2 },     { "Order", order, 1 },
+    { "Fails", fails, 1 },         { "Hook", hook, 1 },         { "Spy", spy, 1 },     { "NoImpl", increment, 1 },
+    { "BadImpl", NULL, 1 },        { "Refused", increment, 1 }, { "Where", where, 1 }, { "Crash", crash, 1 },
 };
 enum { N_OPERATORS = sizeof(operators) / sizeof(operators[0]) };
 

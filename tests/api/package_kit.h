@@ -21,5 +21,7 @@ typedef struct package_state *package_state_fn(void);
 
 /* What the operator Spy writes. */
 enum { SPY_TYPE, SPY_RANK, SPY_DIM0, SPY_DIM1, SPY_SCALE, SPY_OFFSET, SPY_FORMAT, SPY_PARAMS, SPY_SECOND, SPY_COUNT = 16 };
+/* What the operator Where writes. */
+enum { WHERE_PROCESS, WHERE_FILES };
 
 #endif

@@ -467,7 +467,7 @@ static void test_bad_language(void **state)
     fds[0] = fds[1] = fds[2] = fds[3] = kit_binary(&bytes);
     map.map.bytes = bytes;
     assert_int_equal(shared_create("ring", rpc_common_bytes(1), &ring), ST_OK);
-    assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);
+    assert_int_equal(spawn_session(skel_path(73), NULL, &child), ST_OK);
     assert_int_equal(talk(child.sock, &q, sizeof(q), &ring, 1).status, ST_OK);
     assert_int_equal(talk(child.sock, "x", 1, NULL, 0).status, ST_COMMUNICATION);
     assert_int_equal(talk(child.sock, large, sizeof(large), NULL, 0).status, ST_COMMUNICATION);
@@ -496,7 +496,7 @@ static void test_bad_greeting(void **state)
         assert_int_equal(shared_create("ring", i == 3 ? 64 : rpc_common_bytes(1), &ring), ST_OK); /* 3: too small a ring */
         q.type = i == 1 ? RPC_MAP : RPC_HELLO;
         q.magic ^= i == 2;
-        assert_int_equal(spawn_session(skel_path(73), &child), ST_OK);
+        assert_int_equal(spawn_session(skel_path(73), NULL, &child), ST_OK);
         assert_int_not_equal(talk(child.sock, &q, i == 0 ? 3 : sizeof(q), &ring, 1).status, ST_OK);
         spawn_reap(child.pidfd);
         close(child.sock), close(child.pidfd), close(ring);
@@ -575,6 +575,37 @@ static void test_every_arch(void **state)
     kit_link = kit_stub(kit_arch);
 }
 
+/* Lists of op packages: a session suits contexts that need no more than it has, whatever the order. */
+static void test_package_lists(void **state)
+{
+    (void)state;
+    static const char a[] = "/p/a.so" RPC_PACKAGE_UNIT "fn" RPC_PACKAGE_END,
+                      b[] = "/p/b.so" RPC_PACKAGE_UNIT "fn" RPC_PACKAGE_END,
+                      other[] = "/p/a.so" RPC_PACKAGE_UNIT "other" RPC_PACKAGE_END,
+                      longer[] = "/x/p/a.so" RPC_PACKAGE_UNIT "fn" RPC_PACKAGE_END;
+    char both[sizeof(a) + sizeof(b)];
+
+    snprintf(both, sizeof(both), "%s%s", a, b);
+    assert_true(rpc_packages_within("", "") && rpc_packages_within("", a) && rpc_packages_within(a, a));
+    assert_true(rpc_packages_within(a, both) && rpc_packages_within(b, both) && rpc_packages_within(both, both));
+    assert_false(rpc_packages_within(a, "") || rpc_packages_within(both, a) || rpc_packages_within(a, b));
+    assert_false(rpc_packages_within(a, longer) || rpc_packages_within(longer, a) || rpc_packages_within(a, other));
+}
+
+/* A library that is not there is named; a program without the table of op packages says so. */
+static void test_packages_refused(void **state)
+{
+    (void)state;
+    struct rpc_session *s = NULL;
+    struct rpc_session_opts o = kit_opts();
+
+    o.packages = "/nowhere/package.so" RPC_PACKAGE_UNIT "fn" RPC_PACKAGE_END;
+    assert_int_equal(kit_link->open(&o, &s), ST_UNKNOWN_PACKAGE);
+    assert_says("/nowhere/package.so");
+    assert_int_equal(rpc_link_inproc.open(&o, &s), ST_NOT_SUPPORTED);
+    assert_non_null(strstr(status_text(), "does not run op packages"));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || !mkdtemp(folder))
@@ -582,12 +613,21 @@ int main(int argc, char **argv)
     other_skel = argv[1];
     kit_link = kit_stub(kit_arch);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_skels), cmocka_unit_test(test_not_executable), cmocka_unit_test(test_search),
-        cmocka_unit_test(test_clean_start), cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_locked_in),      cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_no_files),   cmocka_unit_test(test_bad_language),
+        cmocka_unit_test(test_wrong_skels),
+        cmocka_unit_test(test_not_executable),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_clean_start),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_locked_in),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_no_files),
+        cmocka_unit_test(test_bad_language),
         cmocka_unit_test(test_bad_greeting),
-        cmocka_unit_test(test_follows_the_client), cmocka_unit_test(test_fork),    cmocka_unit_test(test_every_arch),
+        cmocka_unit_test(test_package_lists),
+        cmocka_unit_test(test_packages_refused),
+        cmocka_unit_test(test_follows_the_client),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_every_arch),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(in_folder("text.so"));

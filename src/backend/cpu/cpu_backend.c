@@ -9,7 +9,7 @@ const struct backend backend_cpu = {
     .limits = { .max_async_depth = 1024, .async_depth = 16 },
     .column = COLUMN_CPU,
     .graph_config = cpu_graph_config,
-    .package_infrastructure = cpu_package_infrastructure,
+    .package_infrastructure = backend_package_infrastructure,
     .open = cpu_open,
     .close = cpu_close,
     .prepare = cpu_prepare,

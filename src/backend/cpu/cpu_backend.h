@@ -59,8 +59,4 @@ extern const struct backend backend_cpu;
 enum status cpu_graph_config(const void *custom, struct backend_graph_cfg *cfg);
 struct binary_target cpu_target(void); /* what this library writes into the files it makes */
 
-/* cpu_package_config.c */
-void *cpu_package_infrastructure(void);
-struct exec_outside cpu_packages(void *packages); /* how exec runs operators of these op packages */
-
 #endif

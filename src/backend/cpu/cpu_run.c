@@ -49,7 +49,7 @@ enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_conte
     struct backend_context *c = mem_new(struct backend_context);
     RETURN_IF(!c, ST_NO_MEMORY, "no memory for a context");
     c->threads = threads_wanted(cfg);
-    c->outside = cpu_packages(cfg ? cfg->packages : NULL);
+    backend_package_outside(cfg ? cfg->packages : NULL, &c->outside);
     pthread_mutex_init(&c->lock, NULL);
     *ret = c;
     return ST_OK;

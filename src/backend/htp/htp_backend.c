@@ -4,7 +4,11 @@
 
 static const struct backend backend_htp = {
     .name = "HTP_QTI_AISW",
-    .no_packages = "they are code for Hexagon, which this computer does not have; libQnnCpu.so runs packages for the CPU",
+    .package_infrastructure = backend_package_infrastructure,
+    .package_target = "HTP",
+    .package_sessions = true,
+    .no_packages = "that is code for Hexagon, which this computer does not have; compile the package for this computer and "
+                   "register it for target \"CPU\" or none",
     .id = HTP_BACKEND_ID,
     .log_tag = "QnnDsp",
     .version = { 5, 50, 0 },

@@ -164,24 +164,37 @@ enum status htp_find_prepare(const struct htp_prepare_link **ret);
 
 /* ---- sessions (htp_session.c) ----------------------------------------------------------------------------------------- */
 
+/* What sets sessions apart. */
+struct htp_session_kind {
+    uint32_t arch;
+    const char *packages; /* rpc_session_opts.packages; the session may have more than a context needs */
+};
+
 struct htp_session {
     const struct rpc_link *link;
     struct rpc_session *s;
-    uint32_t index, arch;
+    uint32_t index;
     uint32_t users;          /* contexts, guarded by the list's lock */
     _Atomic uint32_t lost;   /* enum status: why it is gone, ST_OK while it lives */
     char why[STATUS_TEXT_MAX];  /* what its link said then; written before lost */
     struct htp_buffer *buffers; /* htp_buffers.c */
     pthread_mutex_t lock;    /* of buffers */
+    struct htp_session_kind kind;
 };
-/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more; ST_IN_USE: another
- * architecture has the place. */
-enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struct htp_session **ret);
+/* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more; ST_IN_USE: one of another
+ * kind has the place. */
+enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, struct htp_session **ret);
 void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends the process */
 /* The result of a call on the link: brings its explanation over, and notices when the process has died. */
 enum status htp_session_result(struct htp_session *s, enum status st);
 enum status htp_session_check(struct htp_session *s);
 uint64_t htp_sessions_heap(uint32_t *contexts); /* bytes in all sessions, and how many contexts are on them */
+
+/* Op packages (htp_packages.c): those of the context, for its session; whether all that the graph names are registered, and
+ * whether there are any; and whether the session has what the context has. */
+const char *htp_packages(const struct backend_context *c);
+enum status htp_packages_check(const struct backend_context *c, const struct binary_graph *g, bool *ret_any);
+enum status htp_packages_in(const struct backend_context *c, const struct htp_session *s, const char *graph);
 
 /* ---- buffers (htp_buffers.c) ------------------------------------------------------------------------------------------ */
 

@@ -101,16 +101,20 @@ static void say_where(const struct htp_session *s)
 /* One session after the other, the next one only when the work did not fit. What the last one said has the numbers. */
 static enum status search(struct backend_context *c, htp_work_fn *work, void *arg)
 {
-    char why[STATUS_TEXT_MAX] = "all are of another architecture";
+    const struct htp_session_kind kind = { .arch = c->arch, .packages = htp_packages(c) };
+    char why[STATUS_TEXT_MAX] = "";
+
     for (uint32_t i = 0;; i++) {
         struct htp_session *s;
-        enum status st = htp_session_get(i, c->arch, c->sessions, &s);
+        enum status st = htp_session_get(i, &kind, c->sessions, &s);
         if (st == ST_NOT_FOUND)
             return status_fail(ST_NO_MEMORY,
                                "the context does not fit into any session of the %u that the SoC has for one process: %s",
                                c->sessions, why);
-        if (st == ST_IN_USE)
-            continue; /* by another architecture */
+        if (st == ST_IN_USE) { /* by another kind */
+            strcpy(why, status_text());
+            continue;
+        }
         TRY(st);
         st = work(c, s, arg);
         if (st == ST_OK) {

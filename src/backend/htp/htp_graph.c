@@ -85,6 +85,7 @@ struct request {
     uint32_t graph;
     bool estimate; /* refuse what all graphs of the file together would not fit into */
     struct backend_graph *g;
+    bool packages; /* some nodes are operators of op packages */
 };
 
 static uint64_t sum_need(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
@@ -127,6 +128,8 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
     struct backend_graph *g = r->g;
     TRY(binary_get(c, s, r->binary, &g->binary));
     struct rpc_load l = { .map = g->binary->bytes.map, .bytes = r->binary->size, .graph = r->graph };
+    if (r->packages)
+        TRY(htp_packages_in(c, s, g->g->info.name));
     TRY(htp_group_pool(c, s, r->binary, r->graph, &l.spill));
     TRY(htp_session_result(s, s->link->load(s->s, &l)));
     g->program = l.program;
@@ -244,6 +247,7 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
     pthread_mutex_unlock(&c->lock);
     TRY(htp_group_check(c, &g->g->info));
     struct request r = { .binary = b, .graph = graph, .g = g };
+    TRY(htp_packages_check(c, g->g, &r.packages));
     TRY(place(c, &r));
     TRY(place_constants(c, g->g, &g->weights_at));
     g->has_constants = g->g->constant_bytes != 0;

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "base/forks.h"
@@ -49,35 +50,46 @@ static enum status bring_over(const struct rpc_link *link, enum status st)
 
 static void session_free(struct htp_session *s)
 {
-    s->link->close(s->s);
+    if (s->s)
+        s->link->close(s->s);
     pthread_mutex_destroy(&s->lock);
+    mem_free((char *)s->kind.packages);
     mem_free(s);
 }
 
 static enum status start(struct htp_session *s)
 {
     char skel[RPC_PATH_MAX] = "";
-    TRY(htp_find_link(s->arch, &s->link));
+    TRY(htp_find_link(s->kind.arch, &s->link));
     if (s->link != &rpc_link_inproc)
-        TRY(htp_find_skel(s->arch, skel));
-    struct rpc_session_opts o = {
-        .skel = skel, .build_id = htp_build_id, .arch = s->arch, .threads = threads(), .lanes = lanes(),
-        .budget = budget()
-    };
+        TRY(htp_find_skel(s->kind.arch, skel));
+    struct rpc_session_opts o = { .skel = skel,
+                                  .build_id = htp_build_id,
+                                  .arch = s->kind.arch,
+                                  .threads = threads(),
+                                  .lanes = lanes(),
+                                  .budget = budget(),
+                                  .packages = s->kind.packages };
     return bring_over(s->link, s->link->open(&o, &s->s));
 }
 
-static enum status session_new(uint32_t index, uint32_t arch, struct htp_session **ret)
+static enum status session_new(uint32_t index, const struct htp_session_kind *kind, struct htp_session **ret)
 {
     struct htp_session *s = mem_new(struct htp_session);
-    RETURN_IF(!s, ST_NO_MEMORY, "no memory for a session");
+    char *packages = mem_alloc(strlen(kind->packages) + 1);
+    if (!s || !packages) {
+        mem_free(s);
+        mem_free(packages);
+        return status_fail(ST_NO_MEMORY, "no memory for a session");
+    }
+
     s->index = index;
-    s->arch = arch;
+    s->kind = *kind;
+    s->kind.packages = strcpy(packages, kind->packages);
     pthread_mutex_init(&s->lock, NULL);
     enum status st = start(s);
     if (st != ST_OK) {
-        pthread_mutex_destroy(&s->lock);
-        mem_free(s);
+        session_free(s);
         return st;
     }
     *ret = s;
@@ -91,7 +103,7 @@ static void replace(struct htp_session *s)
     const char *why = s->link->explain ? s->link->explain() : NULL;
 
     snprintf(s->why, sizeof s->why, "%s", why ? why : "");
-    enum status st = session_new(s->index, s->arch, &fresh);
+    enum status st = session_new(s->index, &s->kind, &fresh);
     if (sessions[s->index] == s)
         sessions[s->index] = fresh; /* NULL: the next context tries again */
     s->lost = st == ST_OK ? ST_COMMUNICATION : ST_COMMUNICATION_FATAL;
@@ -135,21 +147,29 @@ static void drop_unused(uint32_t index)
     session_free(s);
 }
 
-enum status htp_session_get(uint32_t index, uint32_t arch, uint32_t limit, struct htp_session **ret)
+/* Whether contexts of that kind can be on the session. */
+static bool suits(const struct htp_session *s, const struct htp_session_kind *kind)
+{
+    return s->kind.arch == kind->arch && rpc_packages_within(kind->packages, s->kind.packages);
+}
+
+enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, struct htp_session **ret)
 {
     enum status st = ST_OK;
     RETURN_IF(index >= limit || index >= HTP_MAX_SESSIONS, ST_NOT_FOUND, "the SoC has %u sessions per process", limit);
     pthread_mutex_lock(&lock);
     struct htp_session *s = sessions[index];
-    if (s && s->users == 0 && (s->arch != arch || !s->link->alive(s->s))) {
+    if (s && s->users == 0 && (!suits(s, kind) || !s->link->alive(s->s))) {
         drop_unused(index);
         s = NULL;
     }
     if (!s) {
-        st = session_new(index, arch, &s);
+        st = session_new(index, kind, &s);
         sessions[index] = s;
-    } else if (s->arch != arch) {
-        st = status_fail(ST_IN_USE, "session %u is of architecture v%u; v%u is wanted", index, s->arch, arch);
+    } else if (s->kind.arch != kind->arch) {
+        st = status_fail(ST_IN_USE, "session %u is of architecture v%u; v%u is wanted", index, s->kind.arch, kind->arch);
+    } else if (!suits(s, kind)) {
+        st = status_fail(ST_IN_USE, "session %u was started without op packages that the context has", index);
     }
     if (st == ST_OK)
         s->users++;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of op packages on the CPU: a node as QnnCpuOpPackage.h describes it, made when a graph is loaded. The package
- * keeps pointers into it, and finds the data of an execution in its tensors. */
+/* Operators of op packages that are code for this computer: a node as QnnCpuOpPackage.h describes it, made when a graph
+ * is loaded. The package keeps pointers into it, and finds the data of an execution in its tensors. libQnnCpu.so runs
+ * them where the client calls, libQnnHtp.so in its sessions. */
 #include <QNN/CPU/QnnCpuOpPackage.h>
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/backend.h"
 #include "base/mem.h"
 #include "base/named_list.h"
+#include "exec/exec.h"
 
 enum { MAX_PARAMS = 64 };
 
@@ -40,7 +42,7 @@ static void profile(QnnCpuOpPackage_ProfileType_t type, QnnCpuOpPackage_ProfileD
     (void)data;
 }
 
-void *cpu_package_infrastructure(void)
+void *backend_package_infrastructure(void)
 {
     static QnnCpuOpPackage_GlobalInfra_t infra = { report_message, profile };
     return &infra;
@@ -48,7 +50,7 @@ void *cpu_package_infrastructure(void)
 
 /* ---- a node ----------------------------------------------------------------------------------------------------------- */
 
-struct cpu_node {
+struct package_node {
     const struct backend_package *package;
     struct arena arena;
     QnnCpuOpPackage_Node_t node;
@@ -70,7 +72,7 @@ static QnnCpuOpPackage_DataType_t stored_as(Qnn_DataType_t t)
     }
 }
 
-static enum status make_tensor(struct cpu_node *n, const struct tensor_desc *d, QnnCpuOpPackage_Tensor_t *ret)
+static enum status make_tensor(struct package_node *n, const struct tensor_desc *d, QnnCpuOpPackage_Tensor_t *ret)
 {
     Qnn_Tensor_t t;
     *ret = (QnnCpuOpPackage_Tensor_t)QNN_CPU_OP_PACKAGE_TENSOR_INIT;
@@ -87,7 +89,7 @@ static enum status make_tensor(struct cpu_node *n, const struct tensor_desc *d, 
     return ST_OK;
 }
 
-static enum status make_tensors(struct cpu_node *n, const struct op_call *c, QnnCpuOpPackage_Tensor_t ***at)
+static enum status make_tensors(struct package_node *n, const struct op_call *c, QnnCpuOpPackage_Tensor_t ***at)
 {
     n->n_tensors = c->n_in + c->n_out;
     n->tensors = arena_array(&n->arena, QnnCpuOpPackage_Tensor_t, n->n_tensors);
@@ -131,7 +133,7 @@ static QnnCpuOpPackage_Param_t make_param(const struct named_value *v)
 }
 
 /* Returns how many of them are tensors, the last inputs. */
-static enum status make_params(struct cpu_node *n, const struct op_call *c, uint32_t *ret_tensors)
+static enum status make_params(struct package_node *n, const struct op_call *c, uint32_t *ret_tensors)
 {
     const struct op_value *values = &c->params[op_param_index(c->op, "values")];
     struct named_value list[MAX_PARAMS];
@@ -162,7 +164,7 @@ static const char *text_of(const struct op_call *c, const char *param)
     return c->params[op_param_index(c->op, param)].data;
 }
 
-static enum status make_node(struct cpu_node *n, const struct op_call *c)
+static enum status make_node(struct package_node *n, const struct op_call *c)
 {
     QnnCpuOpPackage_Tensor_t **tensors;
     uint32_t params;
@@ -180,14 +182,14 @@ static enum status make_node(struct cpu_node *n, const struct op_call *c)
 
 static void close_node(void *node)
 {
-    struct cpu_node *n = node;
+    struct package_node *n = node;
     if (n->impl)
         n->package->free(n->package, n->impl);
     arena_finish(&n->arena);
     mem_free(n);
 }
 
-static enum status implement(struct cpu_node *n, const struct op_call *c)
+static enum status implement(struct package_node *n, const struct op_call *c)
 {
     void *impl = NULL;
     TRY(make_node(n, c));
@@ -207,7 +209,7 @@ static enum status open_node(void *packages, const struct op_call *c, void **ret
     const struct backend_package *p;
     RETURN_IF(!packages || !backend_host.find_package, ST_UNKNOWN_PACKAGE, "node \"%s\": there are no op packages", c->node);
     TRY(backend_host.find_package(packages, c->node, text_of(c, "package"), text_of(c, "operator"), &p));
-    struct cpu_node *n = mem_new(struct cpu_node);
+    struct package_node *n = mem_new(struct package_node);
     RETURN_IF(!n, ST_NO_MEMORY, "no memory for node \"%s\"", c->node);
     n->package = p;
     arena_init(&n->arena);
@@ -222,13 +224,13 @@ static enum status open_node(void *packages, const struct op_call *c, void **ret
 
 static uint64_t run_node(void *node, void *const *data)
 {
-    struct cpu_node *n = node;
+    struct package_node *n = node;
     for (uint32_t i = 0; i < n->n_tensors; i++)
         n->tensors[i].data = data[i];
     return n->package->call(n->package, n->impl->opImplFn, n->impl->userData);
 }
 
-struct exec_outside cpu_packages(void *packages)
+void backend_package_outside(void *packages, struct exec_outside *ret)
 {
-    return (struct exec_outside){ .open = open_node, .run = run_node, .close = close_node, .arg = packages };
+    *ret = (struct exec_outside){ .open = open_node, .run = run_node, .close = close_node, .arg = packages };
 }
