@@ -3,6 +3,7 @@
 #ifndef TOOLS_PROFILE_VIEWER_PROFILE_STATS_H
 #define TOOLS_PROFILE_VIEWER_PROFILE_STATS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/status.h"
@@ -10,6 +11,7 @@
 
 /* One line per event of every record. */
 enum status viewer_write_csv(const struct prof_log *const *logs, size_t n, const char *path);
-enum status viewer_print_text(const struct prof_log *log, const char *name, FILE *to);
+/* runs: every run as it was, in place of average, least and most. */
+enum status viewer_print_text(const struct prof_log *log, const char *name, bool runs, FILE *to);
 
 #endif

@@ -172,7 +172,26 @@ static void put_overall(FILE *to, const struct prof_log *log)
     }
 }
 
-enum status viewer_print_text(const struct prof_log *log, const char *name, FILE *to)
+/* Records of one method in their order, each a section of its own. */
+static enum status put_runs(FILE *to, const struct prof_log *log)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < log->n_records; i++) {
+        struct prof_log one = *log;
+        char title[64];
+
+        if (log->records[i].method != M_EXECUTE && log->records[i].method != M_EXECUTE_ASYNC)
+            continue;
+        one.records = &log->records[i];
+        one.n_records = 1;
+        snprintf(title, sizeof title, "Execute Stats (Run %u)", n++);
+        TRY(put_section(to, &one, title, M_EXECUTE, M_EXECUTE_ASYNC, AVERAGE));
+    }
+    return ST_OK;
+}
+
+enum status viewer_print_text(const struct prof_log *log, const char *name, bool runs, FILE *to)
 {
     fprintf(to, "Input Log File: %s\n", name);
     fprintf(to, "Application: %s %s, backend %s\n\n", log->header.app_name ? log->header.app_name : "",
@@ -186,6 +205,8 @@ enum status viewer_print_text(const struct prof_log *log, const char *name, FILE
     TRY(put_section(to, log, "Finalize Stats", M_FINALIZE, M_FINALIZE, AVERAGE));
     TRY(put_section(to, log, "De-Init Stats", M_DEINIT, M_DEINIT, AVERAGE));
     put_overall(to, log);
+    if (runs)
+        return put_runs(to, log);
     TRY(put_section(to, log, "Execute Stats (Average)", M_EXECUTE, M_EXECUTE_ASYNC, AVERAGE));
     TRY(put_section(to, log, "Execute Stats (Min)", M_EXECUTE, M_EXECUTE_ASYNC, LEAST));
     return put_section(to, log, "Execute Stats (Max)", M_EXECUTE, M_EXECUTE_ASYNC, MOST);

@@ -42,9 +42,11 @@ static const struct tool_option options[] = {
     { "schematic", OPT_STRING, AT(schematic), .argument = "FILE",
       .help = "Schematic of the graph, or the context binary that ran, for readers of accelerator timelines." },
     { "dlc", OPT_STRING, AT(dlc), .argument = "FILE",
-      .help = "The model, for readers of accelerator timelines; names come from the schematic here." },
-    { "zoom_start", OPT_STRING, AT(zoom_start), .argument = "NODE", .help = "The first node of the timeline, for readers." },
-    { "zoom_end", OPT_STRING, AT(zoom_end), .argument = "NODE", .help = "The last node of the timeline, for readers." },
+      .help = "The model that was converted, for readers of accelerator timelines: names of its framework." },
+    { "zoom_start", OPT_STRING, AT(zoom_start), .argument = "NODE",
+      .help = "Only what needs this node (or operator of the framework, or tensor), for readers." },
+    { "zoom_end", OPT_STRING, AT(zoom_end), .argument = "NODE",
+      .help = "Only what this node (or operator, or tensor) needs, for readers." },
     { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader; so does an output whose name ends with .gz." },
     {}
 };
@@ -65,7 +67,6 @@ static enum status check_options(const struct viewer *o)
     RETURN_IF(!o->reader && (o->config || o->schematic || o->dlc || o->zoom_start || o->zoom_end || o->gzip), ST_INVALID_ARG,
               "--config, --schematic, --dlc, --zoom_start, --zoom_end and --gzip belong to readers; give one with --reader, "
               "for instance libQnnHtpOptraceProfilingReader.so");
-    RETURN_IF(o->gzip && !o->output, ST_INVALID_ARG, "--gzip needs a file; give it with --output FILE.json.gz");
     return ST_OK;
 }
 
@@ -79,10 +80,10 @@ static enum status read_log(const char *path, struct prof_log *ret)
     return st == ST_OK ? st : status_prefix(st, kind ? "\"%s\" (%s)" : "\"%s\"", path, kind);
 }
 
-static bool wants_gzip(const struct viewer *o)
+static bool named_gzip(const struct viewer *o)
 {
     size_t n = o->output ? strlen(o->output) : 0;
-    return o->gzip || (n > 3 && str_eq(o->output + n - 3, ".gz"));
+    return n > 3 && str_eq(o->output + n - 3, ".gz");
 }
 
 /* What was written into memory. */
@@ -112,7 +113,7 @@ static enum status run_reader(const struct viewer *o, const struct profile_reade
 {
     char *data = NULL;
     size_t size = 0;
-    bool zip = wants_gzip(o);
+    bool zip = job->gzip;
     bool to_file = o->output && !zip;
     CLEANUP(file_write_abort) struct file_write file = { 0 };
     if (to_file)
@@ -148,18 +149,20 @@ static enum status find_reader(const struct viewer *o, void *library, const stru
     RETURN_IF(r->version != READER_VERSION, ST_NOT_SUPPORTED,
               "--reader %s has version %u; %d is needed: take both from one installation", o->reader, r->version,
               (int)READER_VERSION);
-    RETURN_IF(!r->timeline && (o->config || o->schematic || o->zoom_start || o->zoom_end), ST_NOT_SUPPORTED,
-              "--config, --schematic, --zoom_start and --zoom_end belong to readers of accelerator timelines; --reader %s "
-              "(%s) is none",
+    RETURN_IF(!r->timeline && (o->config || o->schematic || o->dlc || o->zoom_start || o->zoom_end), ST_NOT_SUPPORTED,
+              "--config, --schematic, --dlc, --zoom_start and --zoom_end belong to readers of accelerator timelines; "
+              "--reader %s (%s) is none",
               o->reader, r->name);
+    RETURN_IF(!r->write && (o->gzip || named_gzip(o)), ST_NOT_SUPPORTED,
+              "--output %s: what --reader %s (%s) writes is CSV, which is not compressed", o->output, o->reader, r->name);
     return ST_OK;
 }
 
-static enum status view_plainly(const struct viewer *o, const struct prof_log *const *list)
+static enum status view_plainly(const struct viewer *o, const struct prof_log *const *list, bool runs, bool csv)
 {
     for (size_t i = 0; i < o->logs.n; i++)
-        TRY(viewer_print_text(list[i], o->logs.items[i], stdout));
-    if (o->output)
+        TRY(viewer_print_text(list[i], o->logs.items[i], runs, stdout));
+    if (o->output && csv)
         TRY(viewer_write_csv(list, o->logs.n, o->output));
     if (!o->binary)
         return ST_OK;
@@ -168,7 +171,19 @@ static enum status view_plainly(const struct viewer *o, const struct prof_log *c
     return map_show(o->binary, o->map_format, o->map_file);
 }
 
-/* In place of text and CSV, unless that is what the reader shows. */
+/* The reader's text, and what it writes: to --output where there is a text, else in its place. */
+static enum status use_reader(const struct viewer *o, const struct profile_reader *r, struct profile_job *job)
+{
+    if (r->settings && r->settings(job) != 0)
+        return status_fail(ST_INVALID_ARG, "--reader %s: %s", o->reader, r->explain());
+    RETURN_IF(job->gzip && !o->output, ST_INVALID_ARG,
+              "--gzip, and the setting gzip, need a file; give it with --output FILE.json.gz");
+
+    if (r->text != TEXT_NONE)
+        TRY(view_plainly(o, job->logs, r->text == TEXT_RUNS, !r->write));
+    return r->write && (o->output || r->text == TEXT_NONE) ? run_reader(o, r, job) : ST_OK;
+}
+
 static enum status view_with_reader(const struct viewer *o, const struct prof_log *const *list)
 {
     void *library;
@@ -179,12 +194,14 @@ static enum status view_with_reader(const struct viewer *o, const struct prof_lo
                                .output = o->output,
                                .schematic = o->schematic ? o->schematic : o->binary,
                                .config = o->config,
+                               .dlc = o->dlc,
+                               .gzip = o->gzip || named_gzip(o),
                                .zoom_start = o->zoom_start,
                                .zoom_end = o->zoom_end };
     TRY(library_open(o->reader, &library));
     enum status st = find_reader(o, library, &r);
     if (st == ST_OK)
-        st = r->plain ? view_plainly(o, list) : run_reader(o, r, &job);
+        st = use_reader(o, r, &job);
     library_close(library);
     return st;
 }
@@ -196,7 +213,7 @@ static enum status view(const struct viewer *o, struct prof_log *logs, const str
         TRY(read_log(o->logs.items[i], &logs[i]));
         list[i] = &logs[i];
     }
-    return o->reader ? view_with_reader(o, list) : view_plainly(o, list);
+    return o->reader ? view_with_reader(o, list) : view_plainly(o, list, false, true);
 }
 
 int main(int argc, char **argv)

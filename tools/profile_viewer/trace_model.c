@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans of a graph in the order of time, each vector span on a thread that is free. */
+/* Spans of a graph in the order of time, each vector span on a thread that is free, and short names of its nodes. */
 #include "profile_viewer/trace_model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { MOST_THREADS = 64 };
+enum { MOST_THREADS = 64, SHORT_NAME = 48, NS_PER_US = 1000 };
 
 const char *const trace_units[UNIT_COUNT] = { "HMX", "HVX", "DMA read", "DMA write" };
 
 double trace_us(const struct trace_graph *t, uint64_t cycles)
 {
     return (double)cycles / t->g->timeline.clock_mhz;
+}
+
+uint64_t trace_ns(const struct trace_graph *t, uint64_t cycles)
+{
+    uint32_t mhz = t->g->timeline.clock_mhz;
+
+    return (uint64_t)(((unsigned __int128)cycles * NS_PER_US + mhz / 2) / mhz);
 }
 
 static int by_start(const void *a, const void *b)
@@ -43,46 +51,123 @@ static void choose_threads(struct trace_graph *t)
     }
 }
 
-static enum status find(const struct binary_graph *g, const char *option, const char *name, uint32_t otherwise,
-                        uint32_t *ret)
+/* ---- short names ------------------------------------------------------------------------------------------------------ */
+
+struct name {
+    const char *text;
+    size_t n;
+    uint32_t node;
+};
+
+static size_t common_end(const struct name *a, const struct name *b)
 {
-    *ret = otherwise;
-    for (uint32_t k = 0; name && k < g->n_nodes; k++)
-        if (str_eq(g->nodes[k].name, name)) {
-            *ret = k;
-            return ST_OK;
-        }
-    RETURN_IF(name, ST_INVALID_ARG, "%s: graph \"%s\" has no node \"%s\"; its first one is \"%s\"", option, g->info.name,
-              name, g->n_nodes ? g->nodes[0].name : "");
-    return ST_OK;
+    size_t n = 0;
+
+    while (n < a->n && n < b->n && a->text[a->n - 1 - n] == b->text[b->n - 1 - n])
+        n++;
+    return n;
 }
 
-enum status trace_graph_open(const struct binary_graph *g, const char *start, const char *end, struct trace_graph *ret)
+/* By their ends, so that those with the longest common end stand side by side. */
+static int by_end(const void *a, const void *b)
 {
-    struct trace_graph t = { .g = g };
+    const struct name *x = a;
+    const struct name *y = b;
+    size_t same = common_end(x, y);
+
+    if (same == x->n || same == y->n)
+        return (x->n > y->n) - (x->n < y->n);
+    return (unsigned char)x->text[x->n - 1 - same] < (unsigned char)y->text[y->n - 1 - same] ? -1 : 1;
+}
+
+/* The shortest end behind a separator that has more than `common` characters; a name without separators that is long all
+ * the same keeps its two ends. */
+static char *shortened(const struct name *name, size_t common)
+{
+    size_t from = name->n;
+    while (from > 0 && (name->n - from <= common || !strchr("/;:", name->text[from - 1])))
+        from--;
+
+    const char *end = name->text + from;
+    size_t n = name->n - from;
+    if (n <= SHORT_NAME)
+        return mem_strdup(end);
+
+    char *cut = mem_zalloc(SHORT_NAME + sizeof "…");
+    if (cut) {
+        memcpy(cut, end, SHORT_NAME / 2);
+        strcat(cut, "…");
+        strcat(cut, end + n - SHORT_NAME / 2);
+    }
+    return cut;
+}
+
+/* Transfers have the name of the operator that they belong to: nodes of one name have one short name. */
+static bool shorten_all(struct trace_graph *t, struct name *names)
+{
+    uint32_t n = t->g->n_nodes;
+    bool ok = true;
+
+    for (uint32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && str_eq(names[end].text, names[i].text);)
+            end++;
+        size_t before = i ? common_end(&names[i - 1], &names[i]) : 0;
+        size_t behind = end < n ? common_end(&names[end], &names[i]) : 0;
+        for (uint32_t k = i; k < end; k++) {
+            char *made = shortened(&names[k], before > behind ? before : behind);
+            t->short_names[names[k].node] = made;
+            ok &= made != NULL;
+        }
+    }
+    return ok;
+}
+
+static bool list_short_names(struct trace_graph *t)
+{
+    uint32_t n = t->g->n_nodes;
+    CLEANUP(mem_freep) struct name *names = mem_array(struct name, (size_t)n + 1);
+
+    t->short_names = mem_array(char *, (size_t)n + 1);
+    if (!names || !t->short_names)
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        names[k] = (struct name){ t->g->nodes[k].name, strlen(t->g->nodes[k].name), k };
+    qsort(names, n, sizeof *names, by_end);
+    return shorten_all(t, names);
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------------- */
+
+void trace_graph_close(struct trace_graph *t)
+{
+    for (uint32_t k = 0; t->short_names && k < t->g->n_nodes; k++)
+        mem_free(t->short_names[k]);
+    mem_free(t->short_names);
+    mem_free(t->sources);
+    mem_free(t->wanted);
+    mem_free(t->spans);
+    *t = (struct trace_graph){ 0 };
+}
+
+enum status trace_graph_open(const struct binary_graph *g, struct trace_graph *ret)
+{
+    struct trace_graph t = { .g = g, .n_wanted = g->n_nodes, .cycles = g->info.cycles, .end = g->info.cycles };
     struct binary_span_reader r;
     struct binary_span s;
-    TRY(find(g, "--zoom_start", start, 0, &t.first));
-    TRY(find(g, "--zoom_end", end, g->n_nodes - 1, &t.last));
-    RETURN_IF(t.first > t.last, ST_INVALID_ARG, "--zoom_start \"%s\" is computed after --zoom_end \"%s\"; swap them",
-              start ? start : "", end ? end : "");
+
     t.spans = mem_array(struct trace_span, (size_t)g->timeline.n_spans + 1);
-    RETURN_IF(!t.spans, ST_NO_MEMORY, "no memory for %u spans of graph \"%s\"", g->timeline.n_spans, g->info.name);
+    t.wanted = mem_array(bool, (size_t)g->n_nodes + 1);
+    if (!t.spans || !t.wanted || !list_short_names(&t)) {
+        trace_graph_close(&t);
+        return status_fail(ST_NO_MEMORY, "no memory for %u spans of graph \"%s\"", g->timeline.n_spans, g->info.name);
+    }
+
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        t.wanted[k] = true;
     for (binary_span_first(g, &r); binary_span_next(&r, &s);)
         t.spans[t.n++].span = s;
     qsort(t.spans, t.n, sizeof *t.spans, by_start);
     choose_threads(&t);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < t.n; i++)
-        if (t.spans[i].span.node >= t.first && t.spans[i].span.node <= t.last)
-            t.spans[kept++] = t.spans[i];
-    t.n = kept;
     *ret = t;
     return ST_OK;
-}
-
-void trace_graph_close(struct trace_graph *t)
-{
-    mem_free(t->spans);
-    t->spans = NULL;
 }

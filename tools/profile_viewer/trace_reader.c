@@ -2,222 +2,132 @@
 /* libQnnHtpOptraceProfilingReader.so and libQnnChrometraceProfilingReader.so: a timeline in the format of chrome://tracing
  * and Perfetto.
  *
- * Of the context binary (--schematic): what every command keeps busy of the device, as estimated, with a lane for HMX, one
- * per HVX thread, and two for DMA. Of the log: when each node ran on this computer, where the profile was asked for that
- * (optrace). A report lies beside the output. */
+ * Of the context binary (--schematic): what every command keeps busy of the device, as estimated. Of the log: when each node
+ * ran on this computer, where the profile was asked for that (optrace). The two have clocks that nothing connects, so with a
+ * schematic the second is a file of its own: chrometrace.json has chrometrace_host.json beside it, and the reports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file_write.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "common/tool_file.h"
 #include "profile_viewer/profile_reader.h"
-#include "profile_viewer/trace_model.h"
+#include "profile_viewer/trace_device.h"
 
-enum { LANE_HMX = 1, LANE_HVX = 10, LANE_READ = 100, LANE_WRITE = 101, THIS_COMPUTER = 1000 };
+enum { THIS_COMPUTER = 1000 }; /* processes of logs */
 
-struct writer {
-    FILE *to;
-    bool any;
-    bool report_json;  /* features of the settings */
+/* All graphs that are shown. */
+struct view {
+    const struct profile_job *job;
+    struct trace_config config;
+    struct trace_graph *graphs;
+    uint32_t n;
 };
 
-/* ---- JSON, one event at a time: there may be a million of them -------------------------------------------------------- */
+/* ---- the device ------------------------------------------------------------------------------------------------------- */
 
-static void put_text(FILE *to, const char *s)
+/* Those of a binary that have an estimate and, where names say what is wanted, these names. */
+static enum status open_graphs(struct view *v, const struct binary *b)
 {
-    json_t *t = json_string(s);
-    char *quoted = json_dumps(t, JSON_ENCODE_ANY);
-    fputs(quoted ? quoted : "\"?\"", to);
-    free(quoted);
-    json_decref(t);
-}
+    enum status st = ST_OK;
+    bool zoom = v->job->zoom_start || v->job->zoom_end;
 
-static void begin(struct writer *w)
-{
-    fputs(w->any ? ",\n" : "\n", w->to);
-    w->any = true;
-}
+    v->graphs = mem_array(struct trace_graph, (size_t)b->n_graphs + 1);
+    RETURN_IF(!v->graphs, ST_NO_MEMORY, "no memory for %u graphs", b->n_graphs);
+    for (uint32_t i = 0; i < b->n_graphs && st == ST_OK; i++) {
+        struct trace_graph *t = &v->graphs[v->n];
 
-static void put_name(struct writer *w, const char *what, uint32_t process, uint32_t lane, const char *name)
-{
-    begin(w);
-    fprintf(w->to, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, process, lane);
-    put_text(w->to, name);
-    fputs("}}", w->to);
-}
-
-static void put_lanes(struct writer *w, const struct trace_graph *t, uint32_t process)
-{
-    char name[64];
-    put_name(w, "process_name", process, 0, t->g->info.name);
-    put_name(w, "thread_name", process, LANE_HMX, "HMX");
-    for (uint32_t i = 0; i < t->g->timeline.threads; i++) {
-        snprintf(name, sizeof name, "HVX %u", i);
-        put_name(w, "thread_name", process, LANE_HVX + i, name);
+        if (!b->graphs[i].timeline.n_spans)
+            continue;
+        TRY(trace_graph_open(&b->graphs[i], t));
+        st = trace_graph_cut(t, v->job->zoom_start, v->job->zoom_end);
+        if (st == ST_OK) {
+            v->n++;
+            continue;
+        }
+        trace_graph_close(t);
+        if (st == ST_INVALID_ARG && zoom && b->n_graphs > 1) /* another graph has these nodes */
+            st = ST_OK;
     }
-    put_name(w, "thread_name", process, LANE_READ, trace_units[UNIT_FETCH]);
-    put_name(w, "thread_name", process, LANE_WRITE, trace_units[UNIT_STORE]);
+    RETURN_IF(st == ST_OK && !v->n, ST_INVALID_ARG,
+              "\"%s\" has no estimate for these nodes; a context binary of libQnnHtp.so has one", v->job->schematic);
+    return st;
 }
 
-static void put_span(struct writer *w, const struct trace_graph *t, const struct binary_span *s, uint32_t process,
-                     uint32_t lane)
+static enum status put_devices(const struct view *v)
 {
-    const struct binary_node *n = &t->g->nodes[s->node];
-    begin(w);
-    fprintf(w->to, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", process, lane,
-            trace_us(t, s->start), trace_us(t, s->cycles));
-    put_text(w->to, n->name);
-    fputs(",\"cat\":", w->to);
-    put_text(w->to, n->op->name);
-    fprintf(w->to, ",\"args\":{\"command\":%u,\"start_cycle\":%llu,\"cycles\":%llu}}", s->command,
-            (unsigned long long)s->start, (unsigned long long)s->cycles);
-}
+    struct trace_out out;
 
-static void put_graph(struct writer *w, const struct trace_graph *t, uint32_t process)
-{
-    static const uint32_t lanes[UNIT_COUNT] = { LANE_HMX, LANE_HVX, LANE_READ, LANE_WRITE };
-    put_lanes(w, t, process);
-    for (uint32_t i = 0; i < t->n; i++) {
-        const struct trace_span *s = &t->spans[i];
-        uint32_t copies = s->span.unit == UNIT_VECTOR && s->span.all ? t->g->timeline.threads : 1;
-        for (uint32_t k = 0; k < copies; k++)
-            put_span(w, t, &s->span, process, lanes[s->span.unit] + s->lane + k);
-    }
+    trace_out_start(&out, v->job->to);
+    for (uint32_t i = 0; i < v->n; i++)
+        TRY(trace_put_device(&out, &v->graphs[i], i + 1));
+    trace_out_finish(&out);
+    return ST_OK;
 }
 
 /* ---- this computer ---------------------------------------------------------------------------------------------------- */
 
-/* How long the node took whose beginning event e is: "name:OpId_3 (begin, us)" goes with "name:OpId_3 (us)". */
-static uint64_t length_of(const struct prof_log_record *r, uint32_t e)
+static uint32_t put_hosts(const struct profile_job *job, FILE *to)
 {
-    const char *name = r->events[e].name, *end = strstr(name, " (begin, us)");
-    for (uint32_t i = 0; end && i < r->n_events; i++) {
-        const struct prof_event *p = &r->events[i];
-        if (p->type == PROF_NODE && p->unit == PROF_UNIT_US && p->name &&
-            strncmp(p->name, name, (size_t)(end - name)) == 0 && str_eq(p->name + (end - name), " (us)"))
-            return p->value;
-    }
-    return 0;
-}
-
-static uint32_t put_log(struct writer *w, const struct prof_log *log, const char *name, uint32_t process)
-{
+    struct trace_out out;
     uint32_t runs = 0;
-    for (uint32_t k = 0; k < log->n_records; k++) {
-        const struct prof_log_record *r = &log->records[k];
-        bool any = false;
-        for (uint32_t i = 0; i < r->n_events; i++) {
-            const struct prof_event *e = &r->events[i];
-            if (e->type != PROF_TRACE || !e->name)
-                continue;
-            any = true;
-            begin(w);
-            fprintf(w->to, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%llu,\"dur\":%llu,\"name\":", process, runs + 1,
-                    (unsigned long long)e->value, (unsigned long long)length_of(r, i));
-            put_text(w->to, e->name);
-            fputs("}", w->to);
-        }
-        runs += any;
-    }
-    if (runs)
-        put_name(w, "process_name", process, 0, name);
+
+    trace_out_start(&out, to);
+    for (size_t i = 0; i < job->n; i++)
+        runs += trace_put_host(&out, job->logs[i], job->names[i], THIS_COMPUTER + (uint32_t)i);
+    trace_out_finish(&out);
     return runs;
 }
 
-/* ---- the files -------------------------------------------------------------------------------------------------------- */
-
-static enum status read_config(const char *path, struct writer *w)
+/* A log without a timeline has no file; neither has the standard output one beside it. */
+static enum status write_hosts(const struct profile_job *job)
 {
-    json_error_t e;
-    if (!path)
+    char *data = NULL;
+    size_t size = 0;
+    FILE *to = job->output ? open_memstream(&data, &size) : NULL;
+    RETURN_IF(job->output && !to, ST_NO_MEMORY, "no memory for what this computer measured");
+    if (!to)
         return ST_OK;
-    json_t *root = json_load_file(path, 0, &e), *features = json_object_get(root, "features");
-    RETURN_IF(!root, ST_INVALID_ARG, "--config %s: line %d: %s", path, e.line, e.text);
-    w->report_json = json_is_true(json_object_get(features, "qhas_json"));
-    json_decref(root);
-    return ST_OK;
-}
 
-static enum status write_report_file(const char *path, bool html, json_t *reports)
-{
-    CLEANUP(file_write_abort) struct file_write file = { 0 };
-    TRY(file_write_begin(&file, path));
-
-    int failed = 0;
-    if (html)
-        failed = trace_report_html(reports, file.to);
-    else
-        failed = json_dumpf(reports, file.to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    RETURN_IF(failed, ST_IO, "cannot write \"%s\": %s", path, strerror(file.error ? file.error : errno));
-
-    return file_write_end(&file);
-}
-
-/* chrometrace.json and chrometrace.json.gz have chrometrace_qnn_htp_analysis_summary.html beside them. */
-static enum status write_report(const struct profile_job *job, const struct writer *w, json_t *reports)
-{
-    CLEANUP(str_finish) struct str path;
-    str_init(&path);
-    if (!job->output || !json_array_size(reports))
-        return ST_OK;
-    size_t n = strlen(job->output);
-    n -= n > 3 && str_eq(job->output + n - 3, ".gz") ? 3 : 0;
-    n -= n > 5 && strncmp(job->output + n - 5, ".json", 5) == 0 ? 5 : 0;
-    for (int html = 0; html < 2; html++) {
-        if (!html && !w->report_json)
-            continue;
-        path.n = 0;
-        str_addf(&path, "%.*s_qnn_htp_analysis_summary.%s", (int)n, job->output, html ? "html" : "json");
-        RETURN_IF(path.failed, ST_NO_MEMORY, "no memory for the name of the report");
-        TRY(write_report_file(str_text(&path), html, reports));
-    }
-    return ST_OK;
-}
-
-static enum status put_binary(const struct profile_job *job, struct writer *w, const struct binary *b)
-{
-    json_t *reports = json_array();
-    enum status st = ST_OK;
-    uint32_t shown = 0;
-    for (uint32_t i = 0; i < b->n_graphs && st == ST_OK; i++) {
-        struct trace_graph t = { 0 };
-        bool zoom = job->zoom_start || job->zoom_end;
-        if (!b->graphs[i].timeline.n_spans)
-            continue;
-        st = trace_graph_open(&b->graphs[i], job->zoom_start, job->zoom_end, &t);
-        if (st == ST_INVALID_ARG && zoom && b->n_graphs > 1) { /* another graph has these nodes */
-            st = ST_OK;
-            continue;
-        }
-        if (st == ST_OK) {
-            put_graph(w, &t, i + 1);
-            json_array_append_new(reports, trace_report(&t));
-            shown++;
-        }
-        trace_graph_close(&t);
-    }
-    if (st == ST_OK && !shown)
-        st = status_fail(ST_INVALID_ARG, "\"%s\" has no estimate for these nodes; a context binary of libQnnHtp.so has one",
-                         job->schematic);
-    if (st == ST_OK)
-        st = write_report(job, w, reports);
-    json_decref(reports);
+    uint32_t runs = put_hosts(job, to);
+    bool written = fclose(to) == 0;
+    enum status st = written ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for what this computer measured");
+    if (st == ST_OK && runs)
+        st = trace_write_beside(job, "_host.json", data, size);
+    free(data);
     return st;
 }
 
-static enum status put_schematic(const struct profile_job *job, struct writer *w)
+/* ---- all of it -------------------------------------------------------------------------------------------------------- */
+
+static enum status write_view(struct view *v, const struct binary *b)
+{
+    const struct trace_set set = { v->job, &v->config, v->graphs, v->n };
+
+    (void)b;
+    TRY(put_devices(v));
+    TRY(write_hosts(v->job));
+    return trace_write_files(&set);
+}
+
+static enum status write_schematic(struct view *v)
 {
     struct tool_file f = { 0 };
     struct binary b;
-    TRY(tool_file_map(job->schematic, &f));
+
+    TRY(tool_file_map(v->job->schematic, &f));
     enum status st = binary_open(f.data, f.size, &b);
     if (st == ST_OK) {
-        st = put_binary(job, w, &b);
+        st = open_graphs(v, &b);
+        if (st == ST_OK)
+            st = write_view(v, &b);
+        for (uint32_t i = 0; i < v->n; i++)
+            trace_graph_close(&v->graphs[i]);
+        mem_free(v->graphs);
         binary_close(&b);
     } else {
-        st = status_prefix(st, "\"%s\"", job->schematic);
+        st = status_prefix(st, "\"%s\"", v->job->schematic);
     }
     tool_file_free(&f);
     return st;
@@ -225,16 +135,14 @@ static enum status put_schematic(const struct profile_job *job, struct writer *w
 
 static enum status write_all(const struct profile_job *job)
 {
-    struct writer w = { .to = job->to };
-    uint32_t runs = 0;
-    TRY(read_config(job->config, &w));
-    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", w.to);
+    struct view v = { .job = job };
+
+    TRY(trace_config_read(job->config, &v.config));
     if (job->schematic)
-        TRY(put_schematic(job, &w));
-    for (size_t i = 0; i < job->n; i++)
-        runs += put_log(&w, job->logs[i], job->names[i], THIS_COMPUTER + (uint32_t)i);
-    fputs("\n]}\n", w.to);
-    RETURN_IF(!runs && !job->schematic, ST_INVALID_ARG,
+        return write_schematic(&v);
+    RETURN_IF(job->zoom_start || job->zoom_end || job->dlc, ST_INVALID_ARG,
+              "--zoom_start, --zoom_end and --dlc need the graph; give the context binary that ran with --schematic FILE");
+    RETURN_IF(!put_hosts(job, job->to), ST_INVALID_ARG,
               "the log has no timeline; run with --profiling_level detailed --profiling_option optrace, or give the context "
               "binary that ran with --schematic FILE");
     return ST_OK;
@@ -245,11 +153,21 @@ static int write_trace(const struct profile_job *job)
     return write_all(job) != ST_OK;
 }
 
+static int read_settings(struct profile_job *job)
+{
+    struct trace_config c;
+    enum status st = trace_config_read(job->config, &c);
+
+    job->gzip |= st == ST_OK && c.gzip;
+    return st != ST_OK;
+}
+
 extern const struct profile_reader openqnn_profile_reader;
 __attribute__((visibility("default"))) const struct profile_reader openqnn_profile_reader = {
     .version = READER_VERSION,
     .name = "timeline",
     .timeline = true,
+    .settings = read_settings,
     .write = write_trace,
     .explain = status_text,
 };

@@ -37,17 +37,41 @@ static uint64_t busy(const struct trace_graph *t, uint32_t unit)
     return sum;
 }
 
+static uint32_t count_commands(const struct trace_graph *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->g->n_commands; i++)
+        n += t->wanted[t->g->commands[i].node];
+    return n;
+}
+
+static void sum_moves(const struct trace_graph *t, struct binary_moves *ret)
+{
+    for (uint32_t k = 0; k < t->g->n_nodes; k++) {
+        struct binary_moves m;
+        if (!t->wanted[k])
+            continue;
+        binary_node_moves(t->g, k, &m);
+        ret->weights += m.weights;
+        ret->inputs += m.inputs;
+        ret->outputs += m.outputs;
+        ret->fill += m.fill;
+        ret->spill += m.spill;
+    }
+}
+
 static json_t *summary(const struct trace_graph *t)
 {
     json_t *o = json_object(), *units = json_array();
-    uint64_t cycles = t->g->info.cycles;
-    struct binary_moves m;
-    binary_graph_moves(t->g, &m);
+    uint64_t cycles = t->cycles;
+    uint64_t length = t->end - t->begin;
+    struct binary_moves m = { 0 };
+    sum_moves(t, &m);
     json_object_set_new(o, "graph", text(t->g->info.name));
     set_number(o, "cycles", cycles);
     json_object_set_new(o, "time_us", json_real(trace_us(t, cycles)));
     set_number(o, "clock_mhz", t->g->timeline.clock_mhz);
-    set_number(o, "commands", t->g->n_commands);
+    set_number(o, "commands", count_commands(t));
     set_number(o, "vtcm_bytes", t->g->info.vtcm_bytes);
     set_number(o, "vtcm_used_bytes", t->g->info.vtcm_used);
     set_number(o, "dram_read_bytes", binary_moves_in(&m));
@@ -60,7 +84,7 @@ static json_t *summary(const struct trace_graph *t)
         json_object_set_new(unit, "unit", text(trace_units[u]));
         set_number(unit, "lanes", lanes);
         set_number(unit, "busy_cycles", busy(t, u));
-        json_object_set_new(unit, "busy_percent", json_real(percent(busy(t, u), cycles * lanes)));
+        json_object_set_new(unit, "busy_percent", json_real(percent(busy(t, u), length * lanes)));
         json_array_append_new(units, unit);
     }
     json_object_set_new(o, "units", units);
@@ -154,7 +178,9 @@ static json_t *ops_json(const struct trace_graph *t, const struct stretch *list,
     uint64_t *path = mem_array(uint64_t, t->g->n_nodes);
     for (uint32_t i = 0; path && i < n; i++)
         path[list[i].node] += list[i].end - list[i].start;
-    for (uint32_t k = t->first; path && k <= t->last; k++) {
+    for (uint32_t k = 0; path && k < t->g->n_nodes; k++) {
+        if (!t->wanted[k])
+            continue;
         const struct binary_node *node = &t->g->nodes[k];
         struct binary_moves m;
         json_t *o = json_object();
@@ -162,7 +188,7 @@ static json_t *ops_json(const struct trace_graph *t, const struct stretch *list,
         json_object_set_new(o, "op", text(node->name));
         json_object_set_new(o, "type", text(node->op->name));
         set_number(o, "cycles", node->cycles);
-        json_object_set_new(o, "percent", json_real(percent(node->cycles, t->g->info.cycles)));
+        json_object_set_new(o, "percent", json_real(percent(node->cycles, t->cycles)));
         set_number(o, "dominant_cycles", path[k]);
         json_object_set_new(o, "hmx", json_boolean(node->resources & RESOURCE_MATRIX));
         json_object_set_new(o, "hvx", json_boolean(node->resources & RESOURCE_VECTOR));
@@ -179,8 +205,8 @@ static json_t *types_json(const struct trace_graph *t)
     json_t *all = json_array();
     for (uint32_t id = 0; id < OP_COUNT; id++) {
         uint64_t cycles = 0, n = 0;
-        for (uint32_t k = t->first; k <= t->last; k++)
-            if (t->g->nodes[k].op->id == id) {
+        for (uint32_t k = 0; k < t->g->n_nodes; k++)
+            if (t->wanted[k] && t->g->nodes[k].op->id == id) {
                 cycles += t->g->nodes[k].cycles;
                 n++;
             }
@@ -190,7 +216,7 @@ static json_t *types_json(const struct trace_graph *t)
         json_object_set_new(o, "type", text(op_get((enum op_id)id)->name));
         set_number(o, "count", n);
         set_number(o, "cycles", cycles);
-        json_object_set_new(o, "percent", json_real(percent(cycles, t->g->info.cycles)));
+        json_object_set_new(o, "percent", json_real(percent(cycles, t->cycles)));
         json_array_append_new(all, o);
     }
     return all;

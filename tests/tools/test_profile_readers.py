@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""qnn-profile-viewer and its reader libraries on libQnnHtp.so: timelines that nothing is dropped of, parts of graphs, and every setting."""
+
+import json
+import os
+
+import support
+from trace_kit import OPTRACE, TraceTest, branches
+
+SCHEMATIC = ("--schematic", "b/net_schematic.bin")
+
+
+class Timelines(TraceTest):
+    def setUp(self):
+        super().setUp()
+        self.prepare(branches())
+        self.view("--schematic", "b/net.bin", "--output", "t.json")
+
+    def test_device(self):
+        """No slice overlaps another one of its lane, in nanoseconds: Perfetto drops those that do. Lengths are those of the cycles."""
+        trace = self.trace("t.json")
+        self.assertEqual([trace.lanes[k] for k in sorted(trace.lanes)], ["HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "DMA read", "DMA write"])
+        self.assertEqual(len(trace.processes), 1)
+        for begin, end, e in trace.device():
+            first, length = e["args"]["start_cycle"], e["args"]["cycles"]
+            for at, cycle in ((begin, first), (end, first + length)):
+                self.assertLessEqual(abs(at - cycle * 1000 / 1220), 0.5)
+
+    def test_what_slices_say(self):
+        trace = self.trace("t.json")
+        conv = next(e["args"] for _, _, e in trace.lane("HMX") if "convLeft1" in e["args"]["op"])
+        self.assertEqual((conv["type"], conv["outputs"]), ("Conv2d", "uq8 1x48x48x32"))
+        self.assertIn("uq8 1x48x48x32, uq8 3x3x32x32", conv["inputs"])
+        moved = {}
+        for lane in ("DMA read", "DMA write"):
+            for _, _, e in trace.lane(lane):
+                parts = {k[6:]: v for k, v in e["args"].items() if k.startswith("bytes_")}
+                self.assertEqual(sum(parts.values()), e["args"]["bytes"])
+                for reason, n in parts.items():
+                    moved[reason] = moved.get(reason, 0) + n
+        steps = json.loads(self.succeeds("qnn-context-binary-utility", "--context_binary", "b/net.bin", "--memory_map", "json"))["graphs"][0]["steps"]
+        sums = {reason: sum(s["dma"][reason] for s in steps) for reason in ("weights", "inputs", "outputs", "fill", "spill")}
+        self.assertEqual(moved, {reason: n for reason, n in sums.items() if n})
+
+    def test_this_computer(self):
+        """What was measured has a clock of its own, so it is a file of its own; operators of a chain take turns there, on several lanes."""
+        trace = self.trace("t_host.json")
+        self.assertEqual(len(trace.processes), 1)
+        self.assertIn("this computer", list(trace.processes.values())[0])
+        names = [e["name"] for found in trace.slices.values() for _, _, e in found]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertTrue(any("convLeft1" in name for name in names))
+        self.view("--output", "only.json")  # without a schematic there is nothing else to show
+        self.assertEqual(self.read("only.json"), self.read("t_host.json"))
+
+    def test_short_names(self):
+        trace = self.trace("t.json")
+        names = {e["args"]["op"]: e["name"] for _, _, e in trace.device()}
+        self.assertEqual(len(set(names.values())), len(names))
+        for op, name in names.items():
+            self.assertLessEqual(len(name), 50)
+            self.assertTrue(op.endswith(name), (op, name))
+
+    def cut(self, start, end, *more):
+        self.view("--schematic", "b/net.bin", "--output", "cut.json", "--config", self.config(qhas_json=True), *(("--zoom_start", start) if start else ()),
+                  *(("--zoom_end", end) if end else ()), *more)
+        return {name for name in self.trace("cut.json").ops()}
+
+    def config(self, **features):
+        return self.write("config.json", json.dumps({"features": features}))
+
+    def test_zoom(self):
+        """Operators on the way from one to another; the other branch is none of them. The summary is that of the part."""
+        whole = self.trace("t.json").ops()
+        self.assertEqual({n for n in self.cut("convLeft1", "convLeft2") if "Right" in n}, set())
+        self.assertTrue({"convLeft1", "convLeft2"} <= self.cut("convLeft1", "convLeft2"))
+        report = json.loads(self.read("cut_qnn_htp_analysis_summary.json"))[0]
+        left = {op["op"]: op["cycles"] for op in report["qnn_op"]}
+        self.assertTrue(all("Right" not in name for name in left))
+        self.assertEqual(report["htp_overall_summary"]["cycles"], sum(left.values()))
+        self.assertAlmostEqual(sum(op["percent"] for op in report["qnn_op"]), 100, delta=0.01 * len(left) + 0.01)
+        self.assertEqual({n for n in whole if "conv" in n}, {n for n in self.cut("convStart", "op") if "conv" in n})
+        self.assertEqual(self.cut(None, "convLeft2") & {"convRight1", "op", "convStart"}, {"convStart"})
+        self.assertEqual(self.cut("convRight2", None) & {"convRight1", "convRight2", "op"}, {"convRight2", "op"})
+        self.refused("--schematic", "b/net.bin", "--zoom_start", "convLeft2", "--zoom_end", "convLeft1", says=["no way leads", "convLeft2"])
+        self.refused("--schematic", "b/net.bin", "--zoom_start", "convLeft1", "--zoom_end", "convRight2", says="no way leads")
+        self.refused("--schematic", "b/net.bin", "--zoom_start", "nothing", says=["nothing", "--zoom_start"])
+        self.refused("--zoom_start", "convLeft1", says="--schematic")
+
+    def test_settings(self):
+        """Every key of the guide is known; others, other types and files that are not there are refused, and leave the former output."""
+        self.view("--schematic", "b/net.bin", "--output", "all.json", "--config", self.config(
+            enable_input_output_flow_events=True, enable_sequencer_flow_events=True, htp_json=True, runtrace=True, memory_info=True, traceback=True, qhas_schema=True,
+            qhas_json=True))
+        former = self.read("t.json")
+        for text, says in (('{"features": {"runtraces": true}}', ["runtraces", "runtrace"]), ('{"features": {"runtrace": "yes please"}}', ["runtrace", "a string"]),
+                           ('{"feature": {}}', "features"), ('{"features": {"gzip": 1}}', "gzip"), ("{", "config.json")):
+            self.write("config.json", text)
+            self.refused("--schematic", "b/net.bin", "--output", "t.json", "--config", "config.json", says=says)
+            self.refused("--output", "t.json", "--config", "config.json", says=says)
+            self.refused("--output", "t.json", "--config", "config.json", says=says, name="Chrometrace")
+            self.assertEqual(self.read("t.json"), former)
+        self.refused("--schematic", "b/net.bin", "--config", "nowhere.json", says="nowhere.json")
+        self.refused("--output", "t.json", "--schematic", "list.txt", says="list.txt")
+        for name in ("Htp", "Json", "Lpai"):
+            self.refused("--output", "t.json", "--schematic", "b/net.bin", says="--schematic", name=name)
+            self.refused("--output", "t.json", "--dlc", "net.dlc", says="--dlc", name=name)
+        self.assertEqual(self.read("t.json"), former)
+
+    def test_gzip(self):
+        """By name, by option, and by key: what lies beside is compressed, too."""
+        whole = self.read("t.json")
+        self.write("top.json", '{"gzip": true}')
+        for output, more in (("z.json.gz", ()), ("z.json", ("--gzip",)), ("z.json", ("--config", self.config(gzip=True))), ("z.json", ("--config", "top.json"))):
+            self.view("--schematic", "b/net.bin", "--output", output, *more)
+            self.assertEqual(self.read(output)[:2], b"\x1f\x8b")
+            self.assertLess(len(self.read(output)), len(whole) / 5)
+            self.trace(output)
+            self.trace("z_host.json.gz")
+            for name in (output, "z_host.json.gz"):
+                os.unlink(self.path(name))
+        self.refused("--schematic", "b/net.bin", "--config", "top.json", says="--output")
+
+
+if __name__ == "__main__":
+    support.main()
