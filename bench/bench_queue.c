@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "bench_run.h"
 
-enum { MOST_THREADS = 2, SIDE = 256, SMALL = 64, LAYERS = 150, SAMPLES = 1500, ROUNDS = 7 };
-#define ROUND_NS UINT64_C(300000000)
+enum { MOST_THREADS = 2, SIDE = 256, SMALL = 64, LAYERS = 150, SAMPLES = 1500, ROUNDS = 15 };
+#define ROUND_NS UINT64_C(140000000)
 
 struct graph {
     Qnn_GraphHandle_t handle;
@@ -131,21 +132,53 @@ static double rate_of(unsigned n)
     return (double)runs * 1e9 / (double)(clock_ns() - begin);
 }
 
+static uint64_t sleeps_so_far(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (uint64_t)used.ru_nvcsw;
+}
+
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void bench_rate(const char *library, const char *name, unsigned threads)
+struct rate {
+    const char *name;
+    unsigned threads;
+    const struct graph *second; /* NULL: there is one thread */
+    double per_s[ROUNDS], ratio[ROUNDS];
+    uint64_t runs, sleeps; /* of all rounds; how often threads of this process gave up their core */
+};
+
+/* The rates of one round follow each other at once: what else the machine does hits them alike, so their ratio to
+ * the rate of one thread in the same round says more than the rates. */
+static void bench_round(struct rate *rates, unsigned n, unsigned round)
 {
-    double rate[ROUNDS];
-    for (unsigned i = 0; i < ROUNDS; i++)
-        rate[i] = rate_of(threads);
-    qsort(rate, ROUNDS, sizeof rate[0], by_size);
-    printf("%-14s %-32s %12.0f %12.0f\n", library, name, rate[ROUNDS / 2], rate[ROUNDS - 1]);
-    lines_add("{\"kind\":\"queue_rate\",\"library\":\"%s\",\"name\":\"%s\",\"median_per_s\":%.0f,\"best_per_s\":%.0f}",
-              library, name, rate[ROUNDS / 2], rate[ROUNDS - 1]);
+    for (unsigned i = 0; i < n; i++) {
+        struct rate *r = &rates[i];
+        if (r->second)
+            clients[1].graph = *r->second;
+        uint64_t slept = sleeps_so_far();
+        r->per_s[round] = rate_of(r->threads);
+        r->sleeps += sleeps_so_far() - slept;
+        r->runs += (uint64_t)(r->per_s[round] * (double)ROUND_NS * 1e-9);
+        r->ratio[round] = r->per_s[round] / rates[0].per_s[round];
+    }
+}
+
+static void rate_line(const char *library, struct rate *r)
+{
+    qsort(r->per_s, ROUNDS, sizeof r->per_s[0], by_size);
+    qsort(r->ratio, ROUNDS, sizeof r->ratio[0], by_size);
+    double median = r->per_s[ROUNDS / 2], best = r->per_s[ROUNDS - 1], ratio = r->ratio[ROUNDS / 2];
+    double sleeps = (double)r->sleeps / (double)r->runs;
+    printf("%-14s %-32s %12.0f %12.0f %12.2f %12.3f\n", library, r->name, median, best, ratio, sleeps);
+    lines_add("{\"kind\":\"queue_rate\",\"library\":\"%s\",\"name\":\"%s\",\"median_per_s\":%.0f,\"best_per_s\":%.0f,"
+              "\"to_one_thread\":%.3f,\"sleeps_per_run\":%.3f}",
+              library, r->name, median, best, ratio, sleeps);
 }
 
 static void bench_rates(const char *library)
@@ -156,14 +189,18 @@ static void bench_rates(const char *library)
     struct graph a = graph_make(s[0].context, "a", small_dims, 1, QNN_PRIORITY_NORMAL),
                  b = graph_make(s[0].context, "b", small_dims, 1, QNN_PRIORITY_NORMAL),
                  c = graph_make(s[1].context, "c", small_dims, 1, QNN_PRIORITY_NORMAL);
+    struct rate rates[] = {
+        { .name = "one thread", .threads = 1 },
+        { .name = "two threads, one graph", .threads = 2, .second = &a },
+        { .name = "two graphs of one context", .threads = 2, .second = &b },
+        { .name = "two contexts", .threads = 2, .second = &c },
+    };
+    enum { N = sizeof rates / sizeof rates[0] };
     clients[0].graph = a;
-    bench_rate(library, "one thread", 1);
-    clients[1].graph = a;
-    bench_rate(library, "two threads, one graph", 2);
-    clients[1].graph = b;
-    bench_rate(library, "two graphs of one context", 2);
-    clients[1].graph = c;
-    bench_rate(library, "two contexts", 2);
+    for (unsigned round = 0; round < ROUNDS; round++)
+        bench_round(rates, N, round);
+    for (unsigned i = 0; i < N; i++)
+        rate_line(library, &rates[i]);
     session_close(&s[0]);
     session_close(&s[1]);
 }
@@ -230,7 +267,7 @@ int main(int argc, char **argv)
     }
     setenv("OPENQNN_LANES", "1", 0); /* one device, as graphs of different priorities have it */
     lines_open(argv[2], "w");
-    printf("%-14s %-32s %12s %12s\n", "rate, per s", "", "median", "best");
+    printf("%-14s %-32s %12s %12s %12s %12s\n", "rate, per s", "", "median", "best", "to one", "sleeps/run");
     for (int i = 0; i < 2; i++) {
         client_open(argv[1], libraries[i]);
         bench_rates(libraries[i]);

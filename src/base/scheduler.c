@@ -12,6 +12,9 @@
 
 enum { SPIN_NS = 30000, SPINS_PER_LOOK = 32, NO_SPIN_MOST = 63 };
 
+/* How long a turn lets a thread pass that comes back at once, and how many turns after a vain wait do not. */
+enum { PATIENCE_NS = 1000000, NO_KEEP_MOST = 1023 };
+
 /* Where another process computes: its thread, and that of the client which waits for it, want a core each. */
 enum { REMOTE_THREADS = 2 };
 
@@ -81,6 +84,7 @@ static void hold(struct sched_unit *u, struct sched_turn *t)
     if (!u)
         return;
     u->holder = t;
+    u->kept_for = 0;
     u->forks = device.forks;
 }
 
@@ -90,12 +94,54 @@ static void let_go(struct sched_unit *u, const struct sched_turn *t)
         u->holder = NULL;
 }
 
+static bool is_kept(const struct sched_unit *u)
+{
+    return u && u->kept_for && u->forks == device.forks;
+}
+
+static bool is_kept_from(const struct sched_unit *u, const struct sched_turn *t)
+{
+    return is_kept(u) && u->kept_for != t->thread && t->level <= u->kept_level;
+}
+
+/* For a turn that does not wait any more: it was to end that after its patience. */
+static void stop_keeping(struct sched_unit *u)
+{
+    if (is_kept(u))
+        u->kept_for = 0;
+}
+
+/* The one that turns of this kind wait for most. */
+static struct sched_unit *contended(struct sched_needs *n)
+{
+    return n->device ? n->device : &n->program;
+}
+
 static struct sched_group *fresh(struct sched_group *g)
 {
     unsigned now = device.forks;
     if (g->forks != now)
         *g = (struct sched_group){ .forks = now };
     return g;
+}
+
+/* ---- backoff ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_tried(struct sched_backoff *b)
+{
+    if (!b->skip)
+        return true;
+    b->skip--;
+    return false;
+}
+
+static void note(struct sched_backoff *b, bool helped, uint32_t most)
+{
+    uint32_t more = 2 * b->last + 1;
+    if (helped)
+        more = b->last / 2;
+    b->last = more < most ? more : most;
+    b->skip = helped ? 0 : b->last;
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------------------ */
@@ -120,6 +166,10 @@ static void take_out(struct sched_turn *t)
     *at = t->next;
     t->queued = false;
     device.n_waiting--;
+    if (!t->patient)
+        return;
+    stop_keeping(&t->needs->program);
+    stop_keeping(t->needs->device);
 }
 
 static void start(struct sched_turn *t)
@@ -173,7 +223,7 @@ static bool is_next(const struct sched_turn *t)
     const struct sched_group *g = t->group;
     if (t->preempted)
         return true;
-    if (g->paused || holder(&t->needs->program))
+    if (g->paused || holder(&t->needs->program) || is_kept_from(&t->needs->program, t))
         return false;
     for (uint32_t i = t->level; i < SCHED_LEVELS && !t->passes_ordered; i++)
         if (g->ordered[i] && g->ordered[i]->ticket < t->ticket)
@@ -183,7 +233,8 @@ static bool is_next(const struct sched_turn *t)
 
 static bool may_start(const struct sched_turn *t)
 {
-    return is_next(t) && !holder(t->needs->device) && !cores_are_taken(t);
+    bool has_device = !holder(t->needs->device) && !is_kept_from(t->needs->device, t);
+    return has_device && is_next(t) && !cores_are_taken(t);
 }
 
 /* Whether a waiting turn would run now if t gave up its device unit. */
@@ -261,42 +312,59 @@ static bool spin(struct sched_turn *t)
     return false;
 }
 
-/* After a vain spin the next one, three, seven … waits for the unit sleep at once, and fewer again when spinning helps. */
-static void note_spin(struct sched_unit *u, bool helped)
-{
-    uint32_t more = 2 * u->last_no_spin + 1;
-    if (helped)
-        more = u->last_no_spin / 2;
-    u->last_no_spin = more < NO_SPIN_MOST ? more : NO_SPIN_MOST;
-    u->no_spin = helped ? 0 : u->last_no_spin;
-}
-
 /* Under lock. */
 static bool will_spin(struct sched_turn *t)
 {
-    struct sched_unit *u = &t->needs->program;
     uint32_t others = t->needs->threads ? 0 : REMOTE_THREADS;
-    if (!t->queued || device.cores < 2 + others)
+    if (!t->queued || t->patient || device.cores < 2 + others)
         return false;
-    if (u->no_spin) {
-        u->no_spin--;
-        return false;
-    }
-    return device.n_waiting + others < device.cores;
+    return is_tried(&t->needs->program.spins) && device.n_waiting + others < device.cores;
 }
 
 /* The deadline has passed. False: a verdict is on its way. */
 static bool give_up(struct sched_turn *t)
 {
+    struct sched_turn *told = NULL;
     lock_device();
     bool gone = t->queued;
-    if (gone)
+    if (gone) {
         take_out(t);
+        schedule(&told);
+    }
     unlock_device();
+    tell(told);
     return gone;
 }
 
-static enum status await_verdict(struct sched_turn *t)
+/* Kept in vain: the thread did not come back. */
+static void end_keep(struct sched_unit *u)
+{
+    if (!is_kept(u))
+        return;
+    u->kept_for = 0;
+    note(&u->keeps, false, NO_KEEP_MOST);
+}
+
+/* From now on the turn is passed by none of its level. It begins now, or when the unit is left the next time; that
+ * is soon, so it spins. */
+static void end_patience(struct sched_turn *t)
+{
+    struct sched_turn *told = NULL;
+    lock_device();
+    t->patient = false;
+    if (t->queued) {
+        end_keep(&t->needs->program);
+        end_keep(t->needs->device);
+        schedule(&told);
+    }
+    bool spins = will_spin(t);
+    unlock_device();
+    tell(told);
+    if (spins)
+        spin(t);
+}
+
+static enum status await_verdict(struct sched_turn *t, uint64_t patient_until)
 {
     uint64_t deadline = t->cancel ? t->cancel->deadline_ns : 0;
     for (;;) {
@@ -304,9 +372,16 @@ static enum status await_verdict(struct sched_turn *t)
         atomic_compare_exchange_strong(&t->state, &waits, TURN_SLEEPS);
         if (has_verdict(t))
             break;
-        futex_wait_until(&t->state, TURN_SLEEPS, deadline);
-        if (!deadline || has_verdict(t) || clock_ns() < deadline)
+        bool patience_first = patient_until && (!deadline || patient_until < deadline);
+        uint64_t until = patience_first ? patient_until : deadline;
+        futex_wait_until(&t->state, TURN_SLEEPS, until);
+        if (!until || has_verdict(t) || clock_ns() < until)
             continue;
+        if (patience_first) {
+            patient_until = 0;
+            end_patience(t);
+            continue;
+        }
         if (give_up(t))
             return ST_TIMED_OUT;
         deadline = 0;
@@ -333,20 +408,61 @@ static enum status wait_in_queue(struct sched_turn *t)
     uint64_t begin = t->ordered ? t->asked_ns : clock_ns();
     insert(t);
     schedule(&told);
+    t->patient = t->queued && !t->ordered && is_tried(&contended(t->needs)->keeps);
     bool spins = will_spin(t);
+    uint64_t patient_until = t->patient ? begin + PATIENCE_NS : 0;
     unlock_device();
     tell(told);
 
     bool helped = spins && spin(t);
-    enum status st = await_verdict(t);
+    enum status st = await_verdict(t, patient_until);
     t->waited_ns = clock_ns() - begin;
 
     if (spins) {
         lock_device();
-        note_spin(&t->needs->program, helped);
+        note(&t->needs->program.spins, helped, NO_SPIN_MOST);
         unlock_device();
     }
     return st;
+}
+
+/* ---- threads that come back ------------------------------------------------------------------------------------------- */
+
+/* Whether turns of this level wait for the unit, and all that do, or are above it, are patient. */
+static bool only_patient_ones_wait(const struct sched_turn *t, const struct sched_unit *u)
+{
+    bool some = false;
+    for (uint32_t i = t->level; i < SCHED_LEVELS; i++)
+        for (const struct sched_turn *w = device.waiting[i]; w; w = w->next) {
+            if (u != &w->needs->program && u != w->needs->device)
+                continue;
+            if (!w->patient || i > t->level)
+                return false;
+            some = true;
+        }
+    return some;
+}
+
+/* The thread of t leaves the unit. Asynchronous executions have an order, which is kept. */
+static void keep(struct sched_unit *u, const struct sched_turn *t)
+{
+    bool in_order = t->ordered;
+    for (uint32_t i = 0; i < SCHED_LEVELS; i++)
+        in_order |= t->group->ordered[i] != NULL;
+
+    if (!u || in_order || t->group->paused || !only_patient_ones_wait(t, u))
+        return;
+    u->kept_for = t->thread;
+    u->kept_level = t->level;
+}
+
+static void come_back(struct sched_unit *u, const struct sched_turn *t)
+{
+    if (!is_kept(u) || u->kept_for != t->thread)
+        return;
+    note(&u->keeps, true, NO_KEEP_MOST);
+    if (t->level < u->kept_level)
+        u->kept_for = 0;
 }
 
 enum status sched_enter(struct sched_turn *t)
@@ -357,7 +473,10 @@ enum status sched_enter(struct sched_turn *t)
         t->ticket = device.next_ticket++;
     fresh(t->group);
     t->waited_ns = t->preempted_ns = t->preemptions = 0;
-    t->preempted = t->queued = false;
+    t->preempted = t->queued = t->patient = false;
+    t->thread = (uint64_t)pthread_self();
+    come_back(&t->needs->program, t);
+    come_back(t->needs->device, t);
     atomic_store_explicit(&t->give_way, 0, memory_order_relaxed);
     /* A signal that came before the lock is seen here, a later one finds the turn in the queue. */
     enum status st = cancel_status(t->cancel);
@@ -384,6 +503,10 @@ void sched_leave(struct sched_turn *t)
         if (!t->preempted)
             stop(t);
         let_go(&t->needs->program, t);
+        if (device.n_waiting && !t->preempted) {
+            keep(&t->needs->program, t);
+            keep(t->needs->device, t);
+        }
         leave_order(t);
         if (!--g->active && g->paused)
             pthread_cond_broadcast(&device.idle);
@@ -431,6 +554,7 @@ bool sched_yield_turn(struct sched_turn *t)
     uint64_t begin = clock_ns();
     stop(t);
     t->preempted = true;
+    t->patient = false;
     t->preemptions++;
     insert(t);
     if (cancel_status(t->cancel) != ST_OK) {
@@ -441,7 +565,7 @@ bool sched_yield_turn(struct sched_turn *t)
     unlock_device();
     tell(told);
 
-    enum status st = await_verdict(t);
+    enum status st = await_verdict(t, 0);
     t->preempted_ns += clock_ns() - begin;
     return st == ST_OK;
 }

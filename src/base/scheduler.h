@@ -10,6 +10,9 @@
  * above it wants the unit. Levels are strict, as thread priorities are on a DSP: an execution of a low
  * level waits for as long as there is work above it.
  *
+ * To hand a unit to a thread that sleeps takes longer than a small graph does. So a turn that waits is patient
+ * for a millisecond: so long a thread that leaves the unit and comes back at once passes it.
+ *
  * Turns live in the callers' memory; nothing is allocated here. A cancelled turn is woken, it does not poll. */
 #ifndef BASE_SCHEDULER_H
 #define BASE_SCHEDULER_H
@@ -24,12 +27,19 @@ enum { SCHED_LEVELS = 8 };
 
 struct sched_turn;
 
+/* Something that helps or is in vain: after it was in vain, one, three, seven ... occasions are left out. */
+struct sched_backoff {
+    uint32_t skip, last;
+};
+
 /* What one execution at a time may use. All zero: free. */
 struct sched_unit {
     struct sched_turn *holder;
-    unsigned forks;   /* when `holder` was set: a forked child has the holder's turn, but not its thread */
-    uint32_t no_spin; /* waits to come that sleep at once, because spinning was in vain */
-    uint32_t last_no_spin;
+    unsigned forks;             /* when `holder` was set: a forked child has the holder's turn, but not its thread */
+    uint64_t kept_for;          /* the thread that held it last may take it before patient turns; 0: it is not kept */
+    uint32_t kept_level;        /* of that thread's turn */
+    struct sched_backoff spins; /* of turns that wait for it */
+    struct sched_backoff keeps;
 };
 
 /* Executions that are ordered and paused together: those of a context. All zero: none. */
@@ -68,11 +78,11 @@ struct sched_turn {
     struct sched_turn *former;          /* running */
     struct sched_turn *younger, *older; /* ordered */
     struct sched_turn *told;            /* got their verdict in the same moment */
-    uint64_t ticket, asked_ns;
+    uint64_t ticket, asked_ns, thread;
     unsigned forks;
     uint32_t verdict;
     _Atomic uint32_t state;
-    bool queued, preempted, ordered;
+    bool queued, preempted, ordered, patient;
 };
 
 /* Waits for a turn. ST_ABORTED, ST_TIMED_OUT: there is none, and nothing to leave. */

@@ -48,6 +48,7 @@ struct fiber {
     ucontext_t context;
     bool used, done;
     const void *sleeps; /* the word it sleeps on, or the fiber that it waits for */
+    uint64_t until;     /* that its sleep ends at by itself; 0: never */
     struct store stores[STORES];
     unsigned n_stores;
     bool late; /* what it stores is not seen yet */
@@ -151,10 +152,28 @@ static void go_on_with(unsigned next)
         swapcontext(&il.fibers[was].context, &il.fibers[next].context);
 }
 
+/* When nothing else happens, time passes until the first sleep with a deadline ends. */
+static void let_time_pass(void)
+{
+    struct fiber *first = NULL;
+    for (unsigned i = 0; i < FIBERS; i++) {
+        struct fiber *f = &il.fibers[i];
+        if (can_go(f))
+            return;
+        if (f->used && !f->done && f->until && (!first || f->until < first->until))
+            first = f;
+    }
+    if (!first)
+        return;
+    il.clock = first->until > il.clock ? first->until : il.clock;
+    first->sleeps = NULL;
+}
+
 /* Somebody goes on: the one who is at it, if it can. */
 static void pass_on(void)
 {
     unsigned others[FIBERS], n = 0;
+    let_time_pass();
     bool self = can_go(&il.fibers[il.now]);
     if (self)
         others[n++] = il.now;
@@ -309,13 +328,15 @@ static long model_futex(long number, void *word, int op, uint32_t value, const s
     }
     if (read_word(word, sizeof(uint32_t)) != value)
         return 0;
+    uint64_t deadline = until ? (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec : 0;
     if (until && choose(2, true)) {
-        uint64_t deadline = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
         il.clock = deadline > il.clock ? deadline : il.clock;
         return 0;
     }
     f->sleeps = word;
+    f->until = deadline;
     pass_on();
+    f->until = 0;
     return 0;
 }
 
@@ -375,6 +396,7 @@ static const char *interleave_run(void *(*fn)(void *), void *arg)
         struct fiber *f = &il.fibers[i];
         f->used = f->done = f->late = false;
         f->sleeps = NULL;
+        f->until = 0;
         f->n_stores = 0;
     }
     if (!il.choices)
@@ -427,6 +449,7 @@ static const char *interleave_run(void *(*fn)(void *), void *arg)
 #define pthread_cond_broadcast model_cond_broadcast
 #define pthread_create model_create
 #define pthread_join model_join
+#define pthread_self() ((pthread_t)(il.now + 1))
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before))
 #define pthread_setname_np(thread, name) ((void)(name))
 #define syscall model_futex

@@ -29,6 +29,7 @@ struct part {
     uint32_t level;
     int program, device; /* which unit; NO_UNIT: no device unit */
     uint32_t threads, commands;
+    uint32_t again;      /* how many more times its thread asks for a turn, without a signal */
     bool ordered, keeps; /* asynchronous; not preemptible */
     bool aborted, late;  /* it has a signal that is triggered, or times out */
 };
@@ -49,8 +50,9 @@ static struct {
     struct cancel cancels[MOST];
     const struct sched_turn *program_of[UNITS], *device_of[UNITS];
     uint64_t last_ticket[UNITS][SCHED_LEVELS];
-    unsigned ran, cancelled, computing;
-    bool paused;
+    uint64_t last_thread[UNITS]; /* that had a turn with this program */
+    unsigned ran, cancelled, computing, repeats;
+    bool paused, ordered;
 } now;
 
 static void hold_units(const struct sched_turn *t, const struct part *part, bool program)
@@ -75,8 +77,44 @@ static void let_units_go(const struct part *part, bool program)
         now.device_of[part->device] = NULL;
 }
 
+/* Turns that wait when t is asked for and that it may not pass: those of higher level, and those of its own that are
+ * not patient any more. */
+static uint32_t not_to_be_passed(const struct sched_turn *t)
+{
+    uint32_t set = 0;
+    for (unsigned i = 0; i < now.plan->n; i++) {
+        const struct sched_turn *o = &now.turns[i];
+        bool above = o->level > t->level && o->needs == t->needs && !now.ordered;
+        if (o->queued && (above || !o->patient))
+            set |= 1U << i;
+    }
+    return set;
+}
+
+/* An older turn of the same level and program is passed only while it is patient, and only by the thread that had
+ * the last turn. */
+static void check_passed(const struct sched_turn *t, const struct part *part, uint32_t unpassable)
+{
+    bool came_back = now.last_thread[part->program] == t->thread;
+    if (t->ticket < now.last_ticket[part->program][part->level] && !now.repeats)
+        interleave_fail("a turn passed an older one of its level");
+
+    for (unsigned i = 0; i < now.plan->n && !now.plan->pauses; i++) {
+        const struct sched_turn *o = &now.turns[i];
+        bool older = o->queued && o->needs == t->needs && o->ticket < t->ticket;
+        if (older && o->level > t->level && unpassable >> i & 1)
+            interleave_fail("a turn passed one of higher level");
+        if (!older || o->level != t->level)
+            continue;
+        if (unpassable >> i & 1)
+            interleave_fail("a turn passed one that is not patient");
+        if (!came_back)
+            interleave_fail("a turn of another thread passed a patient one");
+    }
+}
+
 /* Equals with one program begin in the order in which they were asked for, and a preempted one goes on first. */
-static void check_order(const struct sched_turn *t, const struct part *part)
+static void check_order(const struct sched_turn *t, const struct part *part, uint32_t unpassable)
 {
     for (unsigned i = 0; i < now.plan->n; i++) {
         const struct sched_turn *o = &now.turns[i];
@@ -84,10 +122,9 @@ static void check_order(const struct sched_turn *t, const struct part *part)
         if (equal && o->queued && o->preempted && o->ticket < t->ticket)
             interleave_fail("a turn passed one that was preempted");
     }
-    uint64_t *last = &now.last_ticket[part->program][part->level];
-    if (t->ticket < *last)
-        interleave_fail("a turn passed an older one of its level");
-    *last = t->ticket;
+    check_passed(t, part, unpassable);
+    now.last_ticket[part->program][part->level] = t->ticket;
+    now.last_thread[part->program] = t->thread;
 }
 
 /* Whoever is wanted above was asked to yield. */
@@ -119,20 +156,20 @@ static bool compute(struct sched_turn *t, const struct part *part)
     return true;
 }
 
-static void *turn_main(void *arg)
+/* False: it was cancelled before it began. */
+static bool one_turn(struct sched_turn *t, const struct part *part)
 {
-    struct sched_turn *t = arg;
-    const struct part *part = &now.plan->parts[t - now.turns];
+    point();
+    uint32_t unpassable = not_to_be_passed(t);
     enum status st = sched_enter(t);
     if (st != ST_OK) {
         if (st != (part->late ? ST_TIMED_OUT : ST_ABORTED) || (!part->late && !part->aborted))
             interleave_fail("a turn was refused for no reason");
         if (part->ordered)
             sched_drop(t);
-        now.cancelled++;
-        return NULL;
+        return false;
     }
-    check_order(t, part);
+    check_order(t, part, unpassable);
     hold_units(t, part, true);
     bool whole = compute(t, part);
     if (!whole && !part->aborted && !part->late)
@@ -142,7 +179,19 @@ static void *turn_main(void *arg)
     else
         now.program_of[part->program] = NULL;
     sched_leave(t);
-    now.ran++;
+    return true;
+}
+
+static void *turn_main(void *arg)
+{
+    struct sched_turn *t = arg;
+    const struct part *part = &now.plan->parts[t - now.turns];
+    for (uint32_t i = 0; i <= part->again; i++) {
+        bool ran = one_turn(t, part);
+        now.ran += ran;
+        now.cancelled += !ran;
+        t->cancel = NULL;
+    }
     return NULL;
 }
 
@@ -205,7 +254,7 @@ static void *run_main(void *arg)
     for (unsigned i = now.plan->pauses || aborts ? 0 : 1; i < now.plan->n; i++)
         pthread_join(threads[i], NULL);
 
-    if (now.ran + now.cancelled != now.plan->n)
+    if (now.ran + now.cancelled != now.plan->n + now.repeats)
         interleave_fail("a turn was lost");
     if (device.n_waiting || device.running || now.group.active)
         interleave_fail("a turn was left in a list");
@@ -230,6 +279,10 @@ static void one_run(const struct plan *plan)
 {
     memset(&now, 0, sizeof(now));
     now.plan = plan;
+    for (unsigned i = 0; i < plan->n; i++) {
+        now.repeats += plan->parts[i].again;
+        now.ordered |= plan->parts[i].ordered;
+    }
     device.cores = il.cores; /* the number is asked for once */
     const char *why = interleave_run(run_main, NULL);
     if (why)
@@ -265,6 +318,22 @@ static const struct plan plans[] = {
       false,
       { { .level = 2, .threads = 1, .device = NO_UNIT, .commands = 1 },
         { .level = 2, .threads = 1, .device = NO_UNIT, .commands = 1 } } },
+    { "one comes back while an equal waits",
+      2,
+      false,
+      { { .level = 2, .threads = 1, .device = NO_UNIT, .commands = 1, .again = 2 },
+        { .level = 2, .threads = 1, .device = NO_UNIT, .commands = 1 } } },
+    { "one comes back while an equal waits for the team",
+      2,
+      false,
+      { { .level = 2, .program = 0, .threads = 2, .commands = 1, .again = 1 },
+        { .level = 2, .program = 1, .threads = 2, .commands = 1 } } },
+    { "one comes back while an equal and a higher one wait for the graph",
+      3,
+      false,
+      { { .level = 2, .threads = 1, .device = NO_UNIT, .commands = 1, .again = 1 },
+        { .level = 2, .threads = 1, .device = NO_UNIT, .commands = 1 },
+        { .level = 4, .threads = 1, .device = NO_UNIT, .commands = 1 } } },
     { "high and low on one team",
       2,
       false,
@@ -346,6 +415,7 @@ static void random_plan(struct plan *plan)
         p->level = interleave_random(3);
         p->commands = 1 + interleave_random(3);
         p->ordered = !interleave_random(3);
+        p->again = p->ordered ? 0 : interleave_random(3);
         p->aborted = !plan->pauses && !interleave_random(4);
         p->late = !p->aborted && !interleave_random(6);
     }
