@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/context.h"
+#include "api/load_image.h"
 
 /* ---- configuration ---------------------------------------------------------------------------------------------------- */
 
@@ -130,10 +131,7 @@ static void context_free_parts(struct api_context *c, struct api_profile *profil
     device_release(c->device);
     packages_release(c->cfg.packages);
     binary_close(&c->binary);
-    if (backend_this->bytes_free)
-        backend_this->bytes_free(c->bytes);
-    else
-        mem_free(c->bytes);
+    image_free(c->image);
     ir_graph_free(c->shared);
     vec_finish(&c->graphs);
     vec_finish(&c->tensors);
@@ -225,6 +223,12 @@ struct api_graph *context_find_graph(struct api_context *c, const char *name)
 enum status context_alive(struct api_context *c)
 {
     return backend_this->check_context ? backend_this->check_context(c->state) : ST_OK;
+}
+
+void context_watch(struct api_context *c, const struct cancel *cancel)
+{
+    if (backend_this->watch_signal)
+        backend_this->watch_signal(c->state, cancel);
 }
 
 void context_stage_events(struct api_context *c, enum backend_stage stage, struct api_profile *p)

@@ -6,8 +6,7 @@
 #include "QNN/QnnContext.h"
 #include "api/context_load.h"
 #include "api/counts.h"
-
-enum { CONST_ALIGN = 64 };
+#include "api/load_image.h"
 
 /* ---- saving ----------------------------------------------------------------------------------------------------------- */
 
@@ -123,52 +122,41 @@ static enum status check_enabled(const struct api_context *c)
     return ST_OK;
 }
 
-/* The client may free its buffer after the call, unless it promised to keep it; then it is used in place when it
- * is aligned. */
-static enum status take_bytes(struct api_context *c, const void *data, uint64_t size)
+static enum status take_bytes(struct api_context *c, const struct context_source *s)
 {
-    bool in_place = c->cfg.persistent_binary && (uintptr_t)data % CONST_ALIGN == 0;
-    if (c->cfg.persistent_binary && backend_this->check_in_place)
-        TRY(backend_this->check_in_place(&c->cfg, data));
-    if (!in_place) {
-        if (backend_this->bytes_alloc)
-            TRY(backend_this->bytes_alloc(size, &c->bytes));
-        else
-            c->bytes = mem_alloc_pages(size);
-        RETURN_IF(!c->bytes, ST_NO_MEMORY, "no memory to keep a binary of %llu bytes", (unsigned long long)size);
-        memcpy(c->bytes, data, size);
-    }
-    return binary_open(in_place ? data : c->bytes, size, &c->binary);
+    struct image_request r = { .data = s->data, .size = s->size, .cfg = &c->cfg, .provider = s->provider };
+
+    TRY(image_open(&r, &c->image));
+    return binary_open(c->image->at, c->image->bytes, &c->binary);
 }
 
-/* Weights are looked at before they are used: a damaged file would compute wrong numbers and say nothing. What graphs share
- * is looked at once. */
-static enum status load_graph(struct api_context *c, struct api_graph *g)
+/* Weights are looked at before they are used: a damaged file would compute wrong numbers and say nothing. */
+static enum status load_graph(struct api_context *c, struct api_graph *g, const struct cancel *cancel)
 {
-    const struct binary_graph *all = c->binary.graphs;
-    bool verified = false;
-
-    for (size_t i = 0; i < c->graphs.n && !verified; i++) {
-        const struct api_graph *other = c->graphs.at[i];
-        bool ready = other != g && other->binary == &c->binary && other->state == GRAPH_LOADED;
-
-        verified = ready && all[other->binary_index].constants == all[g->binary_index].constants;
-    }
-    if (!verified)
-        TRY(binary_verify_graph(&c->binary, g->binary_index));
-
+    TRY(image_need(c->image, &c->binary.graphs[g->binary_index], cancel));
+    TRY(call_check(cancel, "creating the context"));
     TRY(graph_load(g, &c->binary, g->binary_index));
     count(COUNT_LOADED);
     return ST_OK;
+}
+
+/* The client may free its buffer before the graph is loaded. */
+static enum status announce(struct api_context *c, const struct api_graph *g, const struct cancel *cancel)
+{
+    const struct binary_graph *b = &c->binary.graphs[g->binary_index];
+
+    if (c->image->how == IMAGE_COPIED || c->image->how == IMAGE_READ)
+        TRY(image_bring(c->image, b, cancel));
+    return backend_this->announce ? backend_this->announce(c->state, b) : ST_OK;
 }
 
 static enum status load_one(struct api_context *c, struct api_graph *g, const struct context_source *s)
 {
     g->state = GRAPH_DEFERRED;
     if (c->deferred)
-        return backend_this->announce ? backend_this->announce(c->state, &c->binary.graphs[g->binary_index]) : ST_OK;
+        return announce(c, g, s->cancel);
 
-    enum status st = load_graph(c, g);
+    enum status st = load_graph(c, g, s->cancel);
     if (s->graph_done)
         s->graph_done(g, st, s->arg);
     return st;
@@ -193,10 +181,15 @@ static enum status fill_context(struct api_context *c, const struct context_sour
 {
     c->from_binary = true;
     TRY(call_check(s->cancel, "creating the context"));
-    TRY(take_bytes(c, s->data, s->size));
+    TRY(take_bytes(c, s));
     TRY(check_target(&c->binary, &c->cfg));
     TRY(check_enabled(c));
-    return load_graphs(c, s);
+
+    context_watch(c, s->cancel);
+    enum status st = load_graphs(c, s);
+    context_watch(c, NULL);
+    image_detach(c->image);
+    return st;
 }
 
 static enum status read_options(const struct context_source *s, struct context_options *o)
@@ -310,7 +303,7 @@ static enum status finish_deferred(struct api_context *c)
               "the context was not created with DEFER_GRAPH_INIT; its graphs are ready");
     for (size_t i = 0; i < c->graphs.n; i++) {
         struct api_graph *g = c->graphs.at[i];
-        enum status st = g->state == GRAPH_DEFERRED ? load_graph(c, g) : ST_OK;
+        enum status st = g->state == GRAPH_DEFERRED ? load_graph(c, g, NULL) : ST_OK;
         if (st != ST_OK) {
             graph_unload(g); /* it is deferred still, and can be tried again */
             return st;

@@ -6,6 +6,7 @@
 
 #include "api/call_signal.h"
 #include "api/context.h"
+#include "api/load_image.h"
 
 /* What a context is made from. */
 struct context_source {
@@ -15,6 +16,7 @@ struct context_source {
     void *device;                /* handle, NULL: the default one */
     const struct cancel *cancel; /* NULL: no signal */
     struct api_profile *profile; /* NULL: none */
+    const struct image_provider *provider; /* of constants; NULL: `data` has them. Taken over by context_load */
     /* A graph is loaded, or could not be. NULL: nobody wants to know. */
     void (*graph_done)(const struct api_graph *graph, enum status st, void *arg);
     void *arg;

@@ -156,7 +156,7 @@ struct api_context {
     bool from_binary, deferred;
     _Atomic bool closing;
     struct binary binary;          /* from_binary: the whole file */
-    void *bytes;                   /* from_binary: our copy of it, NULL when the client's is used in place */
+    struct load_image *image;      /* from_binary: its bytes (load_image.h) */
     char **enabled;                /* ENABLE_GRAPHS, NULL: all; ends with NULL */
     VEC(struct api_graph *) graphs;
     VEC(struct tensor_entry) tensors; /* by id - 1 */
@@ -181,6 +181,8 @@ struct context_options {
 void context_options_init(struct context_options *o);
 enum status context_options_read(const QnnContext_Config_t **config, struct context_options *o); /* adds to what is there */
 enum status context_alive(struct api_context *c); /* what it runs on is still there */
+/* What is loaded from now on ends early when the signal fires; NULL: no signal. */
+void context_watch(struct api_context *c, const struct cancel *cancel);
 /* The backend's own events; p NULL: dropped. */
 void context_stage_events(struct api_context *c, enum backend_stage stage, struct api_profile *p);
 

@@ -101,6 +101,20 @@ struct backend_needs {
     bool preemptible; /* run gives way at command boundaries (sched_yield_turn) */
 };
 
+/* What a context's options say about bringing in its binary. */
+struct backend_loading {
+    uint64_t budget;          /* bytes of a mapped file that may be in memory at a time; 0: no limit */
+    bool all_cores;           /* read and check with all of them */
+    const char *no_callbacks; /* the option that excludes buffers of callbacks; NULL: none */
+};
+
+/* Memory of the client for a part of a binary; everything in bytes, multiples of a page. */
+struct backend_lay {
+    uint64_t at; /* in the binary */
+    int fd;      /* borrowed */
+    uint64_t offset, bytes;
+};
+
 /* The backends, as columns of capabilities.def. */
 enum { COLUMN_CPU = 1, COLUMN_HTP = 2, COLUMN_LPAI = 4, COLUMN_GPU = 8, COLUMN_ALL = 15 /* that execute */, COLUMN_IR = 16 };
 
@@ -185,6 +199,15 @@ struct backend {
     /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
     enum status (*bytes_alloc)(uint64_t size, void **ret);
     void (*bytes_free)(void *bytes);
+    /* The same for a file that is used in place, read only. NULL: files are copied. */
+    enum status (*bytes_file)(int fd, uint64_t offset, uint64_t size, void **ret);
+    /* From now on memory of the client stands in place of part of what bytes_alloc gave, for good: here and where graphs
+     * are loaded. NULL: the client cannot bring memory for constants. */
+    enum status (*bytes_lay)(struct backend_context *c, void *bytes, const struct backend_lay *lay);
+    /* How the context's binary is brought in. NULL: as all zero says. */
+    struct backend_loading (*loading)(const struct backend_context_cfg *cfg);
+    /* Loads of the context look at this signal from now on, NULL: at none. NULL: they are not cut short. */
+    void (*watch_signal)(struct backend_context *c, const struct cancel *cancel);
 
     /* What a saved context has besides its graphs: bytes of the backend's own, which load finds in binary.own. Valid until
      * the next call; two calls in a row give the same. NULL: none. */

@@ -233,6 +233,25 @@ void binary_close(struct binary *b);
 enum status binary_verify_constants(const struct binary *b);
 enum status binary_verify_graph(const struct binary *b, uint32_t graph);
 
+/* Constant sections of a file, for readers that bring them in and check them piece by piece (binary_consts.c). */
+struct binary_section {
+    uint64_t offset, bytes; /* in the file */
+    uint32_t crc, number;
+};
+struct binary_sections {
+    struct binary_section *at; /* by offset */
+    uint32_t n;
+    uint64_t table_bytes, file_bytes; /* header and section table; the whole file */
+};
+/* Looks at header and section table alone. */
+enum status binary_sections_read(const void *data, size_t size, struct binary_sections *ret);
+void binary_sections_finish(struct binary_sections *s);
+/* The checksum of what came before (0: nothing) and of these bytes; that of two pieces from those of each. */
+uint32_t binary_crc(uint32_t crc, const void *data, uint64_t size);
+uint32_t binary_crc_join(uint32_t first, uint32_t second, uint64_t second_bytes);
+/* ST_BAD_BINARY: it is not that of the section. */
+enum status binary_section_check(const struct binary_section *s, uint32_t crc);
+
 /* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces and states in
  * and out; a view over its own memory moves nothing. */
 struct binary_traffic {

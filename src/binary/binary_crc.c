@@ -33,13 +33,13 @@ static inline __m128i load(const uint8_t *at)
 }
 
 /* At least FOLD_STEP bytes; returns how many are covered by `state`, which has the same remainder. */
-__attribute__((target("pclmul,sse4.1"))) static uint64_t fold_all(const uint8_t *data, uint64_t size,
-                                                                  uint8_t state[FOLD_BYTES])
+__attribute__((target("pclmul,sse4.1"))) static uint64_t fold_all(uint32_t crc, const uint8_t *data,
+                                                                  uint64_t size, uint8_t state[FOLD_BYTES])
 {
     __m128i lane[FOLD_LANES];
     for (int k = 0; k < FOLD_LANES; k++)
         lane[k] = load(data + k * FOLD_BYTES);
-    lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128(-1)); /* the checksum of nothing */
+    lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128((int)~crc)); /* of what came before */
 
     uint64_t done = FOLD_STEP;
     for (; size - done >= FOLD_STEP; done += FOLD_STEP)
@@ -54,23 +54,29 @@ __attribute__((target("pclmul,sse4.1"))) static uint64_t fold_all(const uint8_t 
     return done;
 }
 
-uint32_t bin_crc(const uint8_t *data, uint64_t size)
+uint32_t binary_crc(uint32_t crc, const void *data, uint64_t size)
 {
+    const uint8_t *bytes = data;
     if (size < FOLD_STEP || !__builtin_cpu_supports("pclmul"))
-        return (uint32_t)crc32_z(0, data, size);
+        return (uint32_t)crc32_z(crc, bytes, size);
 
     uint8_t state[FOLD_BYTES];
-    uint64_t done = fold_all(data, size, state);
-    uLong crc = crc32_z(UINT32_MAX, state, sizeof state); /* `state` has the beginning in it */
+    uint64_t done = fold_all(crc, bytes, size, state);
+    uLong now = crc32_z(UINT32_MAX, state, sizeof state); /* `state` has the beginning in it */
 
-    return (uint32_t)crc32_z(crc, data + done, size - done);
+    return (uint32_t)crc32_z(now, bytes + done, size - done);
 }
 
 #else
 
-uint32_t bin_crc(const uint8_t *data, uint64_t size)
+uint32_t binary_crc(uint32_t crc, const void *data, uint64_t size)
 {
-    return (uint32_t)crc32_z(0, data, size);
+    return (uint32_t)crc32_z(crc, data, size);
 }
 
 #endif
+
+uint32_t bin_crc(const uint8_t *data, uint64_t size)
+{
+    return binary_crc(0, data, size);
+}

@@ -238,6 +238,7 @@ struct bin_file {
     const struct bin_section *sections; /* checked: inside the file, whole records, right checksum unless constants */
 };
 
+enum status bin_check_head(const void *data, size_t size, struct bin_header *ret); /* header and section table */
 enum status bin_read_file(const void *data, size_t size, struct arena *a, struct bin_file *ret);
 enum status bin_read_tensors(struct bin_reader *r);
 enum status bin_read_nodes(struct bin_reader *r);

@@ -233,13 +233,9 @@ enum status binary_open(const void *data, size_t size, struct binary *ret)
 
 static enum status verify_section(const uint8_t *data, const struct bin_section *s)
 {
-    uint32_t crc = bin_crc(data + s->offset, s->size);
+    const struct binary_section section = { .crc = s->crc, .number = s->index };
 
-    RETURN_IF(crc != s->crc, ST_BAD_BINARY,
-              "context binary: constant section %u is damaged: checksum %08x, expected %08x; copy the file again or "
-              "prepare the model again",
-              s->index, crc, s->crc);
-    return ST_OK;
+    return binary_section_check(&section, bin_crc(data + s->offset, s->size));
 }
 
 /* One constant section, by where it lies; NULL: all of them. */

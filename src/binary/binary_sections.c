@@ -65,11 +65,16 @@ static enum status check_section(const struct bin_file *f, uint32_t i)
     return ST_OK;
 }
 
+enum status bin_check_head(const void *data, size_t size, struct bin_header *ret)
+{
+    TRY(check_header(data, size, ret));
+    return check_table(data, ret);
+}
+
 enum status bin_read_file(const void *data, size_t size, struct arena *a, struct bin_file *ret)
 {
     struct bin_file f = { .data = data };
-    TRY(check_header(data, size, &f.header));
-    TRY(check_table(data, &f.header));
+    TRY(bin_check_head(data, size, &f.header));
     f.size = f.header.size;
     /* A copy: the table is used more than once, and the client's buffer may have any alignment. */
     f.sections = arena_dup(a, f.data + sizeof(f.header), f.header.n_sections * sizeof(struct bin_section));

@@ -29,6 +29,10 @@ enum status rpc_free(void *address);  /* ST_NOT_FOUND: not the start of an alloc
 /* The descriptor of the allocation that holds this address, or -1; it belongs to the allocation. */
 int rpc_fd(const void *address);
 size_t rpc_size(const void *address); /* of the allocation that holds this address, 0: none */
+/* The same for part of a file, mapped read only; the descriptor stays the caller's. And where an address of an allocation
+ * is in what is behind its descriptor. */
+enum status rpc_map_file(int fd, uint64_t offset, size_t size, void **ret);
+uint64_t rpc_offset(const void *address);
 unsigned rpc_live(void);              /* allocations not freed yet, for leak tests */
 /* The library is being unloaded: closes the descriptors of allocations that were not freed. Their memory stays. */
 void rpc_abandon(void);

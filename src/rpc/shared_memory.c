@@ -16,10 +16,14 @@
 #include "rpc/rpc.h"
 #include "rpc/rpc_shared.h"
 
+enum { RPC_PAGE = 4096 };
+
 struct block {
     char *at;
     size_t size; /* as asked for; mapped up to the next page */
     int fd;
+    uint64_t offset; /* of `at` in what is behind fd */
+    size_t before;   /* bytes in front of `at` that are mapped, too: a mapping begins with a page */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,22 +85,19 @@ static enum status map_new(size_t size, struct block *ret)
         close(fd);
         return status_fail(ST_NO_MEMORY, "a shared allocation of %zu bytes: %s", size, strerrordesc_np(why));
     }
-    *ret = (struct block){ p, size, fd };
+    *ret = (struct block){ .at = p, .size = size, .fd = fd };
     return ST_OK;
 }
 
 static void unmap(const struct block *b)
 {
-    munmap(b->at, b->size);
+    munmap(b->at - b->before, b->before + b->size);
     if (b->fd >= 0)
         close(b->fd);
 }
 
-enum status rpc_alloc(size_t size, void **ret)
+static enum status keep(struct block b, void **ret)
 {
-    struct block b;
-    RETURN_IF(!size || size > PTRDIFF_MAX, ST_INVALID_ARG, "a shared allocation of %zu bytes; 1 and more are allowed", size);
-    TRY(map_new(size, &b));
     pthread_mutex_lock(&lock);
     enum status st = insert(b);
     pthread_mutex_unlock(&lock);
@@ -106,6 +107,34 @@ enum status rpc_alloc(size_t size, void **ret)
     }
     *ret = b.at;
     return ST_OK;
+}
+
+enum status rpc_alloc(size_t size, void **ret)
+{
+    struct block b;
+    RETURN_IF(!size || size > PTRDIFF_MAX, ST_INVALID_ARG, "a shared allocation of %zu bytes; 1 and more are allowed", size);
+    TRY(map_new(size, &b));
+    return keep(b, ret);
+}
+
+enum status rpc_map_file(int fd, uint64_t offset, size_t size, void **ret)
+{
+    uint64_t there;
+    size_t before = offset % RPC_PAGE;
+    TRY(shared_fd_bytes(fd, &there));
+    RETURN_IF(!size || offset > there || size > there - offset, ST_MAPPING,
+              "%zu bytes at offset %llu of a file that has %llu", size, (unsigned long long)offset,
+              (unsigned long long)there);
+
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    RETURN_IF(own < 0, ST_SYSTEM, "a file could not be kept open: %s", strerrordesc_np(errno));
+    char *p = mmap(NULL, before + size, PROT_READ, MAP_SHARED, own, (off_t)(offset - before));
+    if (p == MAP_FAILED) {
+        int why = errno;
+        close(own);
+        return status_fail(ST_MAPPING, "%zu bytes of a file could not be mapped: %s", size, strerrordesc_np(why));
+    }
+    return keep((struct block){ .at = p + before, .size = size, .fd = own, .offset = offset, .before = before }, ret);
 }
 
 enum status rpc_free(void *address)
@@ -144,6 +173,13 @@ int rpc_fd(const void *address)
 size_t rpc_size(const void *address)
 {
     return lookup(address).size;
+}
+
+uint64_t rpc_offset(const void *address)
+{
+    struct block b = lookup(address);
+
+    return b.at ? b.offset + (uint64_t)((const char *)address - b.at) : 0;
 }
 
 void rpc_abandon(void)

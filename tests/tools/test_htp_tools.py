@@ -221,8 +221,7 @@ class Htp(support.ToolTest):
                            "slc_alloc_enable": ("ENABLE_SLC_ALLOCATOR", 1),
                            "fp16_relaxed_precision": ("PRECISION ", 0), "use_high_precision_fp16_sigmoid": ("HIGH_PRECISION_SIGMOID", True), "monolithic_lstm": ("MONOLITHIC_LSTM", True),
                            "weights_packing": ("WEIGHTS_PACKING", True)},
-                "context": {"file_read_memory_budget_in_mb": ("FILE_READ_MEMORY_BUDGET", 5), "init_acceleration": ("INIT_ACCELERATION", True),
-                            "lora_weight_sharing": ("LORA_WEIGHT_SHARING_ENABLED", True), "lora_weight_sharing_ram_preload": ("LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", True),
+                "context": {"lora_weight_sharing": ("LORA_WEIGHT_SHARING_ENABLED", True), "lora_weight_sharing_ram_preload": ("LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", True),
                             "extended_udma": ("USE_EXTENDED_UDMA", True), "reused_io_limit_mb": ("REUSED_IO_LIMIT", 7)},
                 "groupContext": {"share_resources": ("SHARE_RESOURCES ", True)},
                 "devices": {"pd_session": ("SIGNEDPD", "signed"), "use_client_context": ("use_client_context", True)}}
@@ -234,7 +233,8 @@ class Htp(support.ToolTest):
                     self.assertEqual(said.count(name), 1, said)
         for text in ('{"graphs": [{"fold_relu_activation_into_conv_off": true}]}', '{"graphs": [{"short_depth_conv_on_hmx_off": true}]}',
                      '{"graphs": [{"advanced_activation_fusion": false}]}',
-                     '{"context": {"weight_sharing_enabled": true, "io_memory_estimation": true}}'):
+                     '{"context": {"weight_sharing_enabled": true, "io_memory_estimation": true}}',
+                     '{"context": {"file_read_memory_budget_in_mb": 5, "init_acceleration": true}}'):
             self.assertNotIn("no effect", self.said(text))
 
     def test_options_refused(self):

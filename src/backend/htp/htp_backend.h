@@ -71,6 +71,7 @@ struct htp_context_cfg {
 struct htp_context_cfg *htp_context_settings(struct backend_context_cfg *cfg);
 enum status htp_context_config(const void *custom, struct backend_context_cfg *cfg);
 enum status htp_context_check(const struct backend_context *c);
+struct backend_loading htp_loading(const struct backend_context_cfg *cfg);
 enum status htp_context_property(struct backend_context *c, void *custom);
 
 /* Everything a client can say about a graph (htp_graph_config.c). */
@@ -232,6 +233,7 @@ enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_s
 enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret);
 void htp_shared_free(struct htp_session *s, struct htp_shared *m);
 enum status htp_bytes_alloc(uint64_t size, void **ret);
+enum status htp_bytes_file(int fd, uint64_t offset, uint64_t size, void **ret);
 void htp_bytes_free(void *bytes);
 
 /* ---- contexts and graphs ---------------------------------------------------------------------------------------------- */

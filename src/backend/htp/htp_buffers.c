@@ -204,7 +204,7 @@ static enum status map_own(struct htp_session *s, bool writable, struct htp_shar
 {
     int fd = rpc_fd(m->at);
     RETURN_IF(fd < 0, ST_INTERNAL, "memory of a session has no descriptor");
-    return htp_session_result(s, s->link->map(s->s, fd, 0, m->bytes, writable, &m->map));
+    return htp_session_result(s, s->link->map(s->s, fd, rpc_offset(m->at), m->bytes, writable, &m->map));
 }
 
 enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret)
@@ -250,6 +250,11 @@ void htp_shared_free(struct htp_session *s, struct htp_shared *m)
 enum status htp_bytes_alloc(uint64_t size, void **ret)
 {
     return rpc_alloc(size, ret);
+}
+
+enum status htp_bytes_file(int fd, uint64_t offset, uint64_t size, void **ret)
+{
+    return rpc_map_file(fd, offset, size, ret);
 }
 
 void htp_bytes_free(void *bytes)

@@ -63,8 +63,9 @@ static const struct htp_option option_rows[] = {
         .allowed = "the first context's handle (0 for the first), and bytes (0: what its largest graph spills)",
         .effect = "contexts of the group use one spill-fill buffer"),
     OPTION(FILE_READ_MEMORY_BUDGET, .allowed = "megabytes, 0: off", .value = HTP_VALUE_U64, .at = AT(file_budget_mb),
-        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
-        .effect = "a binary is copied once, as a whole, into memory that the session maps"),
+        .test = "test_load_memory.c: test_budget, test_load_memory.c: test_budget_without_file",
+        .effect = "constants of a mapped file are read into shared memory so many megabytes at a time, and the "
+                  "client's process keeps none of them; warns where the binary is not a mapped file"),
     OPTION(DSP_MEMORY_PROFILING_ENABLED, FLAG(memory_profiling), .test = "test_htp_profile.c: test_memory_profiling",
         .effect = "profiles tell bytes in use before the first context and after the last (30002, 30003)"),
     OPTION(SHARE_RESOURCES, FLAG(share_resources), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
@@ -74,9 +75,8 @@ static const struct htp_option option_rows[] = {
         .effect = "a context goes to a session that has room for its inputs and outputs, too"),
     OPTION(PREPARE_ONLY, FLAG(prepare_only), .test = "test_htp_options.c: test_prepare_only",
         .effect = "no session is started, and executing is refused"),
-    OPTION(INIT_ACCELERATION, FLAG(init_acceleration), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
-                                                                                         "test_told_once",
-        .effect = "loading maps a file and binds kernels, always with all that this computer has"),
+    OPTION(INIT_ACCELERATION, FLAG(init_acceleration), .test = "test_load_memory.c: test_all_cores",
+        .effect = "constants are copied and checked by as many threads as cores; without it by one"),
     OPTION(SKIP_VALIDATION_ON_BINARY_SECTION, FLAG(skip_section_check), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
         .effect = "checksums of sections are always compared: nothing from outside is trusted"),
@@ -148,6 +148,15 @@ enum status htp_context_config(const void *custom, struct backend_context_cfg *c
     RETURN_IF(!option, ST_NOT_SUPPORTED, "HTP context config: option %u is unknown; 1 to 23 and 25 are known",
               (unsigned)c->option);
     return htp_option_take(&htp_context_options, option, custom, htp_context_settings(cfg));
+}
+
+struct backend_loading htp_loading(const struct backend_context_cfg *cfg)
+{
+    const struct htp_context_cfg *s = (const struct htp_context_cfg *)(const void *)cfg->own;
+    const uint64_t most_mb = UINT64_MAX >> 20;
+    uint64_t mb = s->file_budget_mb < most_mb ? s->file_budget_mb : most_mb;
+
+    return (struct backend_loading){ .budget = mb << 20, .all_cores = s->init_acceleration };
 }
 
 /* Against the device, once all options of a new context are read. */
