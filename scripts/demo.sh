@@ -50,7 +50,7 @@ awk -v full="$full" -v empty="$empty" '
     /NetRun IPS/ { ips = $3 }
     /^Execute Stats \(Average\)/ { average = 1 }
     /^Execute Stats \(Min\)/ { average = 0 }
-    average && /^    NetRun:/ { whole = $2 }
+    average && /^   NetRun:/ { whole = $2 }
     average && /:OpId_/ { sub(/:OpId_.*/, "", $1); name[n] = $1; us[n] = $(NF - 1); sum += us[n]; n++ }
     END {
         for (i = 0; i < n; i++) {

@@ -37,6 +37,7 @@ struct prof {
     VEC(struct item *) chunks;
     const char **names; /* open addressing, a power of two of slots */
     size_t n_names, cap_names;
+    struct str text; /* for names that are put together */
 };
 
 static struct item *item_at(const struct prof *p, uint32_t index)
@@ -141,6 +142,21 @@ int32_t prof_add(struct prof *p, int32_t parent, uint32_t type, uint32_t unit, u
     return id;
 }
 
+int32_t prof_addf(struct prof *p, int32_t parent, uint32_t type, uint32_t unit, uint64_t value, const char *format, ...)
+{
+    va_list arguments;
+
+    p->text.n = 0;
+    va_start(arguments, format);
+    str_vaddf(&p->text, format, arguments);
+    va_end(arguments);
+    if (!p->text.failed)
+        return prof_add(p, parent, type, unit, value, str_text(&p->text));
+
+    str_finish(&p->text); /* the next name may be shorter */
+    return drop(p);
+}
+
 void prof_set(struct prof *p, int32_t event, uint64_t value)
 {
     if (event >= 0 && (uint32_t)event < p->n)
@@ -209,6 +225,7 @@ void prof_free(struct prof *p)
         return;
     vec_finish(&p->chunks);
     mem_free(p->names);
+    str_finish(&p->text);
     arena_finish(&p->arena);
     mem_free(p);
 }
@@ -220,6 +237,7 @@ enum status prof_create(uint32_t level, struct prof **ret)
     p->level = level;
     p->limit = UINT64_MAX;
     arena_init(&p->arena);
+    str_init(&p->text);
     prof_reset(p);
     *ret = p;
     return ST_OK;

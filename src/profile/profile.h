@@ -91,6 +91,9 @@ uint64_t prof_dropped(const struct prof *p);                  /* events of this 
 
 /* Add one event; returns its index, or -2 when it was dropped (limit or memory): its children are dropped too. */
 int32_t prof_add(struct prof *p, int32_t parent, uint32_t type, uint32_t unit, uint64_t value, const char *name);
+/* The same, with a name of any length that is put together here. */
+int32_t prof_addf(struct prof *p, int32_t parent, uint32_t type, uint32_t unit, uint64_t value, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 /* Change the value of an event added earlier (totals known only at the end). */
 void prof_set(struct prof *p, int32_t event, uint64_t value);
 

@@ -148,7 +148,7 @@ class Digits(support.ToolTest):
             self.assertIn(part, text)
         with open(self.path("p.csv"), newline="") as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual(list(rows[0]), ["Msg Timestamp", "Message", "Time", "Unit of Measurement", "Timing Source", "Event Level", "Event Identifier"])
+        self.assertEqual(list(rows[0]), ["Msg Timestamp", "Message", "Time", "Unit of Measurement", "Timing Source", "Event Level", "Event Identifier", "Figure"])
         own = [r for r in rows if r["Message"] == "EXECUTE" and r["Timing Source"] == "NETRUN"]
         self.assertEqual(len(own), 7)
         self.assertTrue(any(r["Event Level"] == "SUB-EVENT" for r in rows))

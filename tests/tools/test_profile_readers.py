@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """qnn-profile-viewer and its reader libraries on libQnnHtp.so: timelines that nothing is dropped of, parts of graphs, and every setting."""
 
+import csv
 import json
 import os
+import re
 
 import support
 from trace_kit import OPTRACE, TraceTest, branches
@@ -121,6 +123,41 @@ class Timelines(TraceTest):
             for name in (output, "z_host.json.gz"):
                 os.unlink(self.path(name))
         self.refused("--schematic", "b/net.bin", "--config", "top.json", says="--output")
+
+
+class Names(TraceTest):
+    def test_long_names(self):
+        """Names of any length: no two events become one, so that times, cycles and beginnings are not averaged together."""
+        prefix = "a_very_long_path_" * 60
+        self.prepare(branches(side=16, prefix=prefix), side=16)
+        text = self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--output", "p.csv")
+        average = text.split("Execute Stats (Average)")[1].split("Execute Stats (Min)")[0]
+        for kind in ("us", "cycles", "begin, us"):
+            found = re.findall(r"^ +(\S+):OpId_(\d+) \(%s\): " % kind, average, re.M)
+            self.assertEqual([int(n) for _, n in found], list(range(len(found))), kind)
+            self.assertTrue(all(name.startswith(prefix) for name, _ in found))
+            self.assertIn(prefix + "convLeft1", [name for name, _ in found])
+        self.view("--schematic", "b/net.bin", "--output", "t.json")
+        trace = self.trace("t_host.json")
+        lengths = [end - begin for found in trace.slices.values() for begin, end, e in found if "conv" in e["name"]]
+        self.assertGreater(sum(lengths), 0)
+        self.assertIn(prefix + "convLeft1", self.trace("t.json").ops())
+        self.succeeds("qnn-net-run", "--backend", support.CPU, "--dlc_path", "net.dlc", "--input_list", "list.txt", "--output_dir", "cpu", "--profiling_level", "detailed")
+        self.assertIn(prefix + "convLeft1:OpId_", self.succeeds("qnn-profile-viewer", "--input_log", "cpu/qnn-profiling-data.log"))
+
+    def test_names_of_the_guide(self):
+        """Programs that read the vendor's reports find their lines; what is estimated says so before the first of them, and in a column."""
+        self.prepare(branches(side=16), side=16)
+        text = self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--output", "p.csv").split("Execute Stats (Average)")[1]
+        self.assertRegex(text, r"(?m)^   NetRun:  \d+ us$")
+        self.assertRegex(text, r"(?m)^   Backend \(RPC \(execute\) time\): \d+  us$")
+        self.assertRegex(text, r"(?m)^   Backend \(Accelerator \(execute\) time \(cycles\)\): \d+  cycles$")
+        self.assertRegex(text, r"(?m)^      convLeft1:OpId_\d+ \(cycles\): \d+  cycles$")
+        self.assertLess(text.index("All cycles are estimated for SM8550"), text.index("(cycles)"))
+        with open(self.path("p.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual({r["Figure"] for r in rows if r["Unit of Measurement"] == "CYCLES"}, {"estimated"})
+        self.assertEqual({r["Figure"] for r in rows if r["Event Identifier"].startswith("RPC")}, {"measured"})
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ struct row {
     uint64_t timestamp;
     const char *message, *unit, *source, *level, *name;
     double value;
+    bool estimated; /* for a device; not measured on this computer */
 };
 
 static void put_row(FILE *to, const struct row *r)
@@ -67,14 +68,20 @@ static void put_row(FILE *to, const struct row *r)
     fprintf(to, r->value < 1e15 && r->value == (double)(uint64_t)r->value ? "%.0f" : "%.3f", r->value);
     fprintf(to, ",%s,%s,%s,", r->unit, r->source, r->level);
     put_text(to, r->name);
-    fputc('\n', to);
+    fputs(r->estimated ? ",estimated\n" : ",measured\n", to);
+}
+
+/* No counter of cycles is read here: they all come from a cost model. Other figures of one say so. */
+static bool is_estimated(const struct prof_event *e)
+{
+    return e->unit == PROF_UNIT_CYCLES || (e->name && strstr(e->name, "estimated"));
 }
 
 static void put_record(FILE *to, const struct prof_log_record *r)
 {
     const char *graph = r->graph_name ? r->graph_name : "";
     uint64_t span = r->stop_us - r->start_us;
-    struct row own = { r->start_us, message(r->method), "US", "NETRUN", "ROOT", graph, (double)span };
+    struct row own = { r->start_us, message(r->method), "US", "NETRUN", "ROOT", graph, (double)span, false };
     if (r->method == QNN_SYSTEM_PROFILE_METHOD_TYPE_APP_EXECUTE_IPS) { /* the event counts the executions of the span */
         uint64_t count = r->n_events ? r->events[0].value : 0;
         own.unit = "INFERENCES/SECOND";
@@ -91,7 +98,8 @@ static void put_record(FILE *to, const struct prof_log_record *r)
                            "BACKEND",
                            e->parent == PROF_ROOT ? "ROOT" : "SUB-EVENT",
                            e->name ? e->name : "",
-                           (double)e->value };
+                           (double)e->value,
+                           is_estimated(e) };
         put_row(to, &row);
     }
 }
@@ -101,7 +109,7 @@ enum status viewer_write_csv(const struct prof_log *const *logs, size_t n, const
     CLEANUP(file_write_abort) struct file_write file = { 0 };
     TRY(file_write_begin(&file, path));
 
-    fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,Event Identifier\n", file.to);
+    fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,Event Identifier,Figure\n", file.to);
     for (size_t i = 0; i < n; i++) {
         for (uint32_t r = 0; r < logs[i]->n_records; r++)
             put_record(file.to, &logs[i]->records[r]);

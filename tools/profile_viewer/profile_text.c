@@ -119,20 +119,27 @@ static uint64_t value_of(const struct line *l, enum which w)
     return w == LEAST ? l->least : w == MOST ? l->most : l->count ? l->sum / l->count : 0;
 }
 
+/* Indented as the vendor's guide shows it; what has no unit is all name. */
+static void put_line(FILE *to, const struct line *l, enum which w)
+{
+    static const int indents[] = { 3, 6, 12, 15 };
+    enum { INDENTS = sizeof indents / sizeof indents[0] };
+    const char *unit = prof_unit_name(l->unit);
+
+    fprintf(to, "%*s", indents[l->depth < INDENTS ? l->depth : INDENTS - 1], "");
+    fprintf(to, l->depth ? "%s" : "Backend (%s)", l->name);
+    if (unit[0])
+        fprintf(to, ": %" PRIu64 "  %s", value_of(l, w), unit);
+    fputc('\n', to);
+}
+
 static void put_group(FILE *to, const struct group *g, size_t index, enum which w, bool with_graph)
 {
     if (with_graph && g->graph)
         fprintf(to, "Graph %zu (%s):\n", index, g->graph);
-    fprintf(to, "    NetRun: %" PRIu64 " us\n", value_of(&g->own, w));
-    for (size_t i = 0; i < g->lines.n; i++) {
-        const struct line *l = &g->lines.at[i];
-        const char *unit = prof_unit_name(l->unit);
-        if (l->depth == 0)
-            fprintf(to, "    Backend (%s): %" PRIu64 "%s%s\n", l->name, value_of(l, w), unit[0] ? " " : "", unit);
-        else
-            fprintf(to, "    %*s%s: %" PRIu64 "%s%s\n", (int)(4 * l->depth), "", l->name, value_of(l, w), unit[0] ? " " : "",
-                    unit);
-    }
+    fprintf(to, "   NetRun:  %" PRIu64 " us\n", value_of(&g->own, w));
+    for (size_t i = 0; i < g->lines.n; i++)
+        put_line(to, &g->lines.at[i], w);
 }
 
 /* One section: all records of a method (or two), merged per graph. Nothing when there are none. */
@@ -148,7 +155,7 @@ static enum status put_section(FILE *to, const struct prof_log *log, const char 
         fputc('-', to);
     fputc('\n', to);
     if (first == M_EXECUTE)
-        fprintf(to, "Total Inference Time:\n");
+        fprintf(to, "Total Inference Time:\n---------------------\n");
     for (size_t i = 0; i < groups.at.n; i++)
         put_group(to, &groups.at.at[i], i, w, true);
     return ST_OK;

@@ -2,6 +2,7 @@
 /* Spans of a graph in the order of time, each vector span on a thread that is free, and short names of its nodes. */
 #include "profile_viewer/trace_model.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,12 +81,18 @@ static int by_end(const void *a, const void *b)
     return (unsigned char)x->text[x->n - 1 - same] < (unsigned char)y->text[y->n - 1 - same] ? -1 : 1;
 }
 
-/* The shortest end behind a separator that has more than `common` characters; a name without separators that is long all
- * the same keeps its two ends. */
+/* A word of a name: it begins with a letter, behind a separator. Converters make "_" of separators. */
+static bool begins_word(const struct name *name, size_t from)
+{
+    return strchr("/;:_", name->text[from - 1]) && isalpha((unsigned char)name->text[from]);
+}
+
+/* The shortest end that begins with a word and has more than `common` characters; a name that is long all the same keeps its
+ * two ends. */
 static char *shortened(const struct name *name, size_t common)
 {
     size_t from = name->n;
-    while (from > 0 && (name->n - from <= common || !strchr("/;:", name->text[from - 1])))
+    while (from > 0 && (name->n - from <= common || !begins_word(name, from)))
         from--;
 
     const char *end = name->text + from;

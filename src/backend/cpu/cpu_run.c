@@ -221,11 +221,9 @@ static void add_event(const struct backend_run *r, int which, uint64_t ns)
 
 static void add_node_events(const struct backend_graph *g, const struct backend_run *r)
 {
-    char name[512];
-    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
-        snprintf(name, sizeof(name), NODE_EVENT, g->g->nodes[i].name, i);
-        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, to_us(g->times[i].ns), name);
-    }
+    for (uint32_t i = 0; i < g->g->n_nodes; i++)
+        prof_addf(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, to_us(g->times[i].ns), NODE_EVENT, g->g->nodes[i].name,
+                  i);
 }
 
 enum status cpu_run(struct backend_graph *g, const struct backend_run *r)

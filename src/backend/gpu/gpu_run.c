@@ -207,17 +207,14 @@ static uint64_t to_us(uint64_t ns)
 
 static void add_events(const struct run *run, uint64_t waited, uint64_t ran)
 {
-    char name[512];
     struct prof *p = run->r->prof;
     int32_t parent = run->r->prof_parent;
     prof_add(p, parent, PROF_QUEUE_WAIT, PROF_UNIT_US, to_us(waited), "Queue wait (execute) time");
     prof_add(p, parent, PROF_DEVICE, PROF_UNIT_US, to_us(ran), "Accelerator (execute) time");
     prof_add(p, parent, EVENT_TO_DEVICE, PROF_UNIT_COUNT, run->to_device, "Transfers from host to device");
     prof_add(p, parent, EVENT_TO_HOST, PROF_UNIT_COUNT, run->to_host, "Transfers from device to host");
-    for (uint32_t i = 0; run->times && i < run->g->g->n_nodes; i++) {
-        snprintf(name, sizeof name, NODE_EVENT, run->g->g->nodes[i].name, i);
-        prof_add(p, parent, PROF_NODE, PROF_UNIT_US, to_us(run->g->node_ns[i]), name);
-    }
+    for (uint32_t i = 0; run->times && i < run->g->g->n_nodes; i++)
+        prof_addf(p, parent, PROF_NODE, PROF_UNIT_US, to_us(run->g->node_ns[i]), NODE_EVENT, run->g->g->nodes[i].name, i);
 }
 
 enum status gpu_run(struct backend_graph *g, const struct backend_run *r)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What profiles say of the device that is simulated: cycles and bytes of the plan, the same in every run and on every
- * computer, and the time that these cycles take at the clock that is voted for. Their names say "estimated", and no time of
- * this computer is among them (docs/cost.md). */
-#include <stdio.h>
-
+ * computer, and the time that these cycles take at the clock that is voted for. Their names, or an event before them, say
+ * "estimated", and no time of this computer is among them (docs/cost.md). */
 #include "backend/htp/htp_backend.h"
 #include "backend/htp/htp_cost.h"
 
-enum { PERCENT = 100, DMA_EVENT = 30006, CACHE_EVENT = 30016 }; /* the first of five */
+enum { PERCENT = 100, DMA_EVENT = 30006, CACHE_EVENT = 30016, SOURCE_EVENT = 30020 }; /* the first of five */
 enum { SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
 
 static const struct estimate_row {
@@ -146,9 +144,19 @@ static uint64_t moving_us(const struct backend_graph *graph, const struct rates 
     return (dram + cached * PERCENT / HTP_SLC_PERCENT) * times / rates->dram_mb_s;
 }
 
+/* Programs look for cycles by the names that a device gives them, so what they are is said once. */
+static void add_source(const struct backend_graph *graph, const struct backend_run *r)
+{
+    const struct rpc_soc *soc = rpc_soc_find(graph->context->soc_model);
+
+    prof_addf(
+        r->prof, r->prof_parent, SOURCE_EVENT, PROF_UNIT_NONE, 0,
+        "All cycles are estimated for %s (HTP v%u); what is in microseconds and not marked was measured on this computer",
+        soc ? soc->name : "a device", graph->context->arch);
+}
+
 void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
 {
-    char name[512];
     const struct binary_graph *g = graph->g;
     uint64_t times = r->batch ? r->batch : 1;
     struct rates rates = voted_rates(graph->context);
@@ -158,18 +166,18 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
 
     uint64_t us = (g->info.cycles * times + rates.mhz / 2) / rates.mhz;
     uint64_t moving = moving_us(graph, &rates, times);
-    snprintf(name, sizeof name, "Accelerator (execute) time (estimated, at %u MHz)", rates.mhz);
-    prof_add(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving, name);
+    prof_addf(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving,
+              "Accelerator (execute) time (estimated, at %u MHz)", rates.mhz);
     add_moves(g, r, times);
     if (g->info.options & HTP_GRAPH_SLC)
         prof_add(r->prof, r->prof_parent, CACHE_EVENT, PROF_UNIT_BYTES, cached_bytes(graph) * times,
                  "Bytes of fill and spill in the system level cache (estimated)");
+    add_source(graph, r);
     int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times,
-                           "Accelerator (execute) time (cycles, estimated)");
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", g->nodes[i].name, i);
-        prof_add(r->prof, top, PROF_NODE, PROF_UNIT_CYCLES, g->nodes[i].cycles * times, name);
-    }
+                           "Accelerator (execute) time (cycles)");
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        prof_addf(r->prof, top, PROF_NODE, PROF_UNIT_CYCLES, g->nodes[i].cycles * times, "%s:OpId_%u (cycles)",
+                  g->nodes[i].name, i);
     if (prof_level(r->prof) >= PROF_LINTING)
         htp_lint(g, r->prof, r->prof_parent);
 }

@@ -121,26 +121,24 @@ static void walk(struct sweep *s)
 
 static void add_part(struct prof *prof, const struct sweep *s, uint32_t k, int part, int32_t parent)
 {
-    char name[512];
     const struct lint *l = &s->lints[k];
     int32_t top = prof_add(prof, parent, part == WORK ? 5002 : 5003, PROF_UNIT_CYCLES, l->overlapped[part],
                            part == WORK ? "Overlap time" : "Overlap (wait) time");
-    for (uint32_t i = 0; i < l->n_others[part]; i++) {
-        snprintf(name, sizeof name, "%s:OpId_%u", s->g->nodes[l->others[part][i]].name, l->others[part][i]);
-        prof_add(prof, top, part == WORK ? 5005 : 5006, PROF_UNIT_NONE, l->others[part][i], name);
-    }
+    for (uint32_t i = 0; i < l->n_others[part]; i++)
+        prof_addf(prof, top, part == WORK ? 5005 : 5006, PROF_UNIT_NONE, l->others[part][i], "%s:OpId_%u",
+                  s->g->nodes[l->others[part][i]].name, l->others[part][i]);
 }
 
 static void add_events(struct prof *prof, int32_t parent, const struct sweep *s)
 {
-    char name[512];
+    char name[64];
     int32_t top = prof_add(prof, parent, 6001, PROF_UNIT_CYCLES, s->g->info.cycles,
-                           "Accelerator (critical path execute) time (cycles, estimated)");
+                           "Accelerator (critical path execute) time (cycles)");
     for (uint32_t k = 0; k < s->g->n_nodes; k++) {
         const struct lint *l = &s->lints[k];
         uint32_t r = s->g->nodes[k].resources;
-        snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", s->g->nodes[k].name, k);
-        int32_t node = prof_add(prof, top, PROF_NODE, PROF_UNIT_CYCLES, l->length[WORK], name);
+        int32_t node = prof_addf(prof, top, PROF_NODE, PROF_UNIT_CYCLES, l->length[WORK], "%s:OpId_%u (cycles)",
+                                 s->g->nodes[k].name, k);
         prof_add(prof, node, 5001, PROF_UNIT_CYCLES, l->length[WAIT], "Wait (Scheduler) time");
         add_part(prof, s, k, WORK, node);
         add_part(prof, s, k, WAIT, node);

@@ -135,18 +135,15 @@ static int32_t event(const struct backend_run *r, uint32_t type, uint32_t unit, 
 
 static void add_nodes(const struct backend_graph *g, const struct backend_run *r, int32_t parent)
 {
-    char name[512];
-    for (uint32_t i = 0; i < g->g->n_nodes; i++) {
-        snprintf(name, sizeof name, "%s:OpId_%u (us)", g->g->nodes[i].name, i);
-        prof_add(r->prof, parent, PROF_NODE, PROF_UNIT_US, (g->times[i].ns + 500) / 1000, name);
-    }
+    for (uint32_t i = 0; i < g->g->n_nodes; i++)
+        prof_addf(r->prof, parent, PROF_NODE, PROF_UNIT_US, (g->times[i].ns + 500) / 1000, "%s:OpId_%u (us)",
+                  g->g->nodes[i].name, i);
 }
 
 /* A timeline: when each node began, counted from the first one. How long it took is said by its own event. Of a batch, the
  * last slice. */
 static void add_trace(const struct backend_graph *g, const struct backend_run *r, int32_t parent)
 {
-    char name[512];
     uint32_t n = g->g->n_nodes;
     uint64_t first = UINT64_MAX;
     for (uint32_t i = 0; i < n; i++)
@@ -154,8 +151,8 @@ static void add_trace(const struct backend_graph *g, const struct backend_run *r
     for (uint32_t i = 0; i < n; i++) {
         if (g->times[i].begin_ns == UINT64_MAX) /* it did not run */
             continue;
-        snprintf(name, sizeof name, "%s:OpId_%u (begin, us)", g->g->nodes[i].name, i);
-        prof_add(r->prof, parent, PROF_TRACE, PROF_UNIT_US, (g->times[i].begin_ns - first + 500) / 1000, name);
+        prof_addf(r->prof, parent, PROF_TRACE, PROF_UNIT_US, (g->times[i].begin_ns - first + 500) / 1000,
+                  "%s:OpId_%u (begin, us)", g->g->nodes[i].name, i);
     }
 }
 

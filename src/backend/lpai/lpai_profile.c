@@ -71,7 +71,6 @@ static void add_estimates(const struct backend_graph *g, const struct backend_ru
 
 void lpai_add_events(const struct backend_graph *g, const struct backend_run *r, uint64_t ns, bool detailed)
 {
-    char name[512];
     prof_add(r->prof, r->prof_parent, PROF_DEVICE, PROF_UNIT_US, (ns + 500) / 1000, "Accelerator (execute) time");
     add_budget(g, r, ns);
     if (!detailed)
@@ -79,9 +78,9 @@ void lpai_add_events(const struct backend_graph *g, const struct backend_run *r,
     add_estimates(g, r);
     for (uint32_t i = 0; i < g->g->n_nodes; i++) {
         const struct binary_node *n = &g->g->nodes[i];
-        snprintf(name, sizeof name, "%s:OpId_%u (us)", n->name, i);
-        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, name);
-        snprintf(name, sizeof name, "%s:OpId_%u (cycles, estimated)", n->name, i);
-        prof_add(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_CYCLES, n->cycles * (r->batch ? r->batch : 1), name);
+        prof_addf(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_US, (g->node_ns[i] + 500) / 1000, "%s:OpId_%u (us)", n->name,
+                  i);
+        prof_addf(r->prof, r->prof_parent, PROF_NODE, PROF_UNIT_CYCLES, n->cycles * (r->batch ? r->batch : 1),
+                  "%s:OpId_%u (cycles, estimated)", n->name, i);
     }
 }
