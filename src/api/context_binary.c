@@ -42,6 +42,44 @@ static enum status extra_of(struct api_context *c, struct binary_extra *ret)
     return backend_this->context_bytes ? backend_this->context_bytes(c->state, &ret->own, &ret->own_bytes) : ST_OK;
 }
 
+static bool packs(const struct binary *const *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t g = 0; g < parts[i]->n_graphs; g++)
+            for (uint32_t t = 0; t < parts[i]->graphs[g].n_tensors; t++)
+                if (parts[i]->graphs[g].tensors[t].storage != STORE_PLAIN)
+                    return true;
+    return false;
+}
+
+/* The file as it is saved: with constants stored as their graphs want them. */
+static enum status make_saved(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
+                              struct binary_image *ret)
+{
+    struct binary_image packed = { .data = NULL };
+    TRY(binary_merge(parts, n, extra, ret));
+    if (!packs(parts, n))
+        return ST_OK;
+
+    enum status st = binary_pack(ret->data, ret->size, &packed);
+    if (st == ST_OK && !packed.data)
+        return ST_OK; /* nothing got smaller */
+    binary_image_free(ret);
+    *ret = packed;
+    return st;
+}
+
+static enum status saved_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra, uint64_t *ret)
+{
+    struct binary_image im;
+    if (!packs(parts, n))
+        return binary_merged_size(parts, n, extra, ret);
+    TRY(make_saved(parts, n, extra, &im));
+    *ret = im.size;
+    binary_image_free(&im);
+    return ST_OK;
+}
+
 static enum status binary_size(struct api_context *c, uint64_t *ret)
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
@@ -49,7 +87,7 @@ static enum status binary_size(struct api_context *c, uint64_t *ret)
     uint32_t n;
     TRY(list_parts(c, &parts, &n));
     TRY(extra_of(c, &extra));
-    return binary_merged_size(parts, n, &extra, ret);
+    return saved_size(parts, n, &extra, ret);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context, Qnn_ContextBinarySize_t *binaryBufferSize)
@@ -69,7 +107,7 @@ static enum status get_binary(struct api_context *c, void *buffer, uint64_t size
     uint32_t n;
     TRY(list_parts(c, &parts, &n));
     TRY(extra_of(c, &extra));
-    TRY(binary_merge(parts, n, &extra, &im));
+    TRY(make_saved(parts, n, &extra, &im));
     bool fits = im.size <= size;
     size_t need = im.size;
     if (fits)

@@ -116,8 +116,27 @@ void image_free(struct load_image *im)
     mem_free(im);
 }
 
+/* Kernels read plain constants, so the file is unpacked to where it is used; nothing of the client's is looked at later. */
+static enum status unpack(struct load_image *im, const struct image_request *r, uint64_t plain)
+{
+    if (r->provider)
+        im->provider = *r->provider;
+    im->how = IMAGE_UNPACKED;
+    im->bytes = plain;
+    TRY(allocate(im));
+    TRY(binary_unpack(r->data, r->size, im->at, plain));
+    TRY(binary_sections_read(im->at, plain, &im->sections));
+    im->states = mem_array(struct image_section, im->sections.n);
+    RETURN_IF(!im->states, ST_NO_MEMORY, "no memory to load a binary");
+    return ST_OK;
+}
+
 static enum status fill_in(struct load_image *im, const struct image_request *r)
 {
+    uint64_t plain = binary_unpacked_size(r->data, r->size);
+    if (plain)
+        return unpack(im, r, plain);
+
     TRY(binary_sections_read(r->data, r->size, &im->sections));
     im->bytes = im->sections.file_bytes;
     im->states = mem_array(struct image_section, im->sections.n);

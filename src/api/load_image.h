@@ -6,14 +6,15 @@
  *   read        from the file that the client has mapped, with FILE_READ_MEMORY_BUDGET: a part of that size at a time
  *   in a file   PERSISTENT_BINARY and a mapped file: nothing is copied, the file is used as it is
  *   in place    PERSISTENT_BINARY, and a backend that computes in this process
- *   given       by callbacks: the client's own memory takes the place of each section */
+ *   given       by callbacks: the client's own memory takes the place of each section
+ *   unpacked    a file with packed constants, all of it at once */
 #ifndef API_LOAD_IMAGE_H
 #define API_LOAD_IMAGE_H
 
 #include "backend/backend.h"
 #include "base/file_behind.h"
 
-enum image_how { IMAGE_COPIED, IMAGE_READ, IMAGE_IN_FILE, IMAGE_IN_PLACE, IMAGE_GIVEN };
+enum image_how { IMAGE_COPIED, IMAGE_READ, IMAGE_IN_FILE, IMAGE_IN_PLACE, IMAGE_GIVEN, IMAGE_UNPACKED };
 enum image_state { IMAGE_ABSENT, IMAGE_THERE /* checked; crc says what it was */ };
 
 struct team;

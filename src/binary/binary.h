@@ -68,6 +68,17 @@ struct binary_graph_info {
     uint32_t plan_optimal;    /* 1: the plan is proven optimal */
     uint32_t n_source_nodes;  /* nodes the client added, before passes */
     uint32_t options;         /* the backend's own bits, for load */
+    uint32_t cores;           /* of the device that share the work; 0: one */
+};
+
+/* How a constant is stored in a saved file (binary_packed.c). In memory constants are always plain. The numbers are those of
+ * the file. */
+enum binary_storage {
+    STORE_PLAIN,
+    STORE_NIBBLES, /* two bytes in one, where they lie within 16 values */
+    STORE_SPARSE,  /* without bytes that are the most frequent one */
+    STORE_GROUPS,  /* groups of 16 bytes with as many bits as they need */
+    STORE_COUNT
 };
 
 /* One tensor of a graph, as stored and as seen through the reader. */
@@ -78,6 +89,7 @@ struct binary_tensor {
     uint8_t io;            /* enum binary_io */
     uint8_t optional, updateable;
     uint8_t mem_handle;    /* the client promised registered memory when it built the graph */
+    uint8_t storage;       /* enum binary_storage, of constants */
     uint32_t client_id, client_type;
     uint64_t offset, bytes;   /* in its place; io: index in the I/O table */
     uint32_t first, last;     /* steps in which scratch memory is in use, for the memory map */
@@ -110,8 +122,11 @@ struct binary_node {
     uint64_t state_offset, state_bytes; /* what the node keeps between executions, in persistent memory */
     uint64_t macs, cycles;
     uint32_t resources;                 /* of a device, bits of enum binary_resource; 0: no estimate */
+    uint32_t stored_share;              /* of its constants' bytes, how many move, in BINARY_WHOLE; 0: all of them */
     struct binary_tile tile;
 };
+
+enum { BINARY_WHOLE = 65536 };
 
 /* What of a device works for an operator. */
 enum binary_resource { RESOURCE_MATRIX = 1, RESOURCE_VECTOR = 2, RESOURCE_DMA = 4 };
@@ -192,6 +207,17 @@ enum status binary_merge(const struct binary *const *parts, uint32_t n, const st
 enum status binary_merged_size(const struct binary *const *parts, uint32_t n, const struct binary_extra *extra,
                                uint64_t *ret);
 
+/* ---- constants in fewer bytes (binary_packed.c, binary_codec.c) ------------------------------------------------------- */
+
+/* The bytes that a constant takes when it is stored so; as many as it has where that saves nothing. */
+uint64_t binary_stored_bytes(enum binary_storage storage, const uint8_t *data, uint64_t bytes);
+/* The same file with constants stored as their tensors say. An image that stays empty: none of them takes fewer bytes. */
+enum status binary_pack(const void *data, size_t size, struct binary_image *ret);
+/* Bytes of the file with plain constants; 0: it has them plain, or is no context binary, which binary_open explains. */
+uint64_t binary_unpacked_size(const void *data, size_t size);
+/* That file, into memory of that size which is 64-byte aligned. */
+enum status binary_unpack(const void *data, size_t size, void *dst, uint64_t dst_bytes);
+
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
 
 struct binary_graph {
@@ -224,7 +250,8 @@ struct binary {
 };
 
 /* Checks everything, copies only metadata: names and tables live in b->memory, constants stay in `data`, which must stay
- * mapped as long as the binary is in use. Says what the bytes are when they are something else (ELF, ONNX, zip, …). A buffer
+ * mapped as long as the binary is in use. A file with packed constants is unpacked into memory of the reader.
+ * Says what the bytes are when they are something else (ELF, ONNX, zip, …). A buffer
  * that is not 16-byte aligned is copied as a whole; constants are aligned to 64 bytes relative to the start of
  * the buffer. */
 enum status binary_open(const void *data, size_t size, struct binary *ret);

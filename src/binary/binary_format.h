@@ -24,29 +24,30 @@ enum {
 #define BIN_MAGIC "OQNB"
 
 /* One row per kind of section: number, name, bytes per record (1: a plain run of bytes). Numbers are never reused. */
-#define BIN_SECTIONS(X)                                        \
-    X(SEC_GRAPH, 1, "graph", sizeof(struct bin_graph))         \
-    X(SEC_STRINGS, 2, "strings", 1)                            \
-    X(SEC_TENSORS, 3, "tensors", sizeof(struct bin_tensor))    \
-    X(SEC_QUANTS, 4, "encodings", sizeof(struct bin_quant))    \
-    X(SEC_OPS, 5, "operators", sizeof(uint32_t))               \
-    X(SEC_NODES, 6, "nodes", sizeof(struct bin_node))          \
-    X(SEC_PARAMS, 7, "parameters", sizeof(struct bin_param))   \
-    X(SEC_LISTS, 8, "lists", sizeof(uint32_t))                 \
-    X(SEC_VALUES, 9, "values", 1)                              \
+#define BIN_SECTIONS(X)                                         \
+    X(SEC_GRAPH, 1, "graph", sizeof(struct bin_graph))          \
+    X(SEC_STRINGS, 2, "strings", 1)                             \
+    X(SEC_TENSORS, 3, "tensors", sizeof(struct bin_tensor))     \
+    X(SEC_QUANTS, 4, "encodings", sizeof(struct bin_quant))     \
+    X(SEC_OPS, 5, "operators", sizeof(uint32_t))                \
+    X(SEC_NODES, 6, "nodes", sizeof(struct bin_node))           \
+    X(SEC_PARAMS, 7, "parameters", sizeof(struct bin_param))    \
+    X(SEC_LISTS, 8, "lists", sizeof(uint32_t))                  \
+    X(SEC_VALUES, 9, "values", 1)                               \
     X(SEC_COMMANDS, 10, "commands", sizeof(struct bin_command)) \
-    X(SEC_CONSTANTS, 11, "constants", 1)                       \
-    X(SEC_OEM, 12, "oem string", 1)                            \
-    X(SEC_OWN, 13, "backend", 1)                               \
-    X(SEC_CHAINS, 14, "chains", sizeof(struct bin_chain))      \
-    X(SEC_TILES, 15, "tiles", sizeof(struct bin_tile))         \
-    X(SEC_SPANS, 16, "spans", 1)
+    X(SEC_CONSTANTS, 11, "constants", 1)                        \
+    X(SEC_OEM, 12, "oem string", 1)                             \
+    X(SEC_OWN, 13, "backend", 1)                                \
+    X(SEC_CHAINS, 14, "chains", sizeof(struct bin_chain))       \
+    X(SEC_TILES, 15, "tiles", sizeof(struct bin_tile))          \
+    X(SEC_SPANS, 16, "spans", 1)                                \
+    X(SEC_PACKED, 17, "packed constants", 1)
 
 enum bin_section_kind {
 #define BIN_KIND(name, number, text, size) name = number,
     BIN_SECTIONS(BIN_KIND)
 #undef BIN_KIND
-        SEC_COUNT = 17
+        SEC_COUNT = 18
 };
 
 struct bin_header {
@@ -78,7 +79,8 @@ struct bin_graph {
     uint32_t io_list; /* first entry of the I/O table in lists */
     uint32_t options; /* the backend's own bits */
     uint64_t order_bytes, vtcm_bytes, vtcm_used;
-    uint32_t reserved2[4];
+    uint32_t cores;
+    uint32_t reserved2[3];
 };
 
 struct bin_tensor {
@@ -86,7 +88,8 @@ struct bin_tensor {
     uint8_t type, rank, dynamic, place;
     uint8_t io, optional, updateable, quant_kind;
     uint8_t quant_definition, quant_bits, quant_mapping, mem_handle;
-    uint16_t format, reserved2;
+    uint16_t format;
+    uint8_t storage, reserved2;
     uint32_t client_id, client_type;
     uint32_t quant; /* record of the encoding, BINARY_NONE: scale and offset say it all */
     uint64_t offset, bytes;
@@ -114,7 +117,7 @@ struct bin_node {
     uint64_t work_offset, work_bytes, macs, cycles;
     uint64_t state_offset, state_bytes;
     uint32_t n_guards, guards; /* first entry in lists: tensor and value, one after another */
-    uint32_t resources, reserved;
+    uint32_t resources, stored_share;
 };
 
 /* Named, not numbered: rows of operators may gain parameters. */
@@ -139,6 +142,17 @@ struct bin_tile {
     uint64_t offset, bytes;
 };
 
+/* Instead of a constant section: what it has, in the order of offsets, without what is between (zeros). */
+struct bin_packed {
+    uint64_t bytes; /* of the constant section */
+    uint32_t crc, n;
+};
+struct bin_packed_entry {
+    uint64_t offset, bytes; /* in the constant section */
+    uint64_t at, stored;    /* in this section */
+    uint32_t storage, reserved;
+};
+
 /* Before the bytes of spans (binary_spans.c). */
 struct bin_timeline {
     uint32_t clock_mhz, threads, n_spans, reserved;
@@ -155,6 +169,8 @@ static_assert(sizeof(struct bin_command) == 16, "docs/binary-format.md");
 static_assert(sizeof(struct bin_chain) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct bin_tile) == 32, "docs/binary-format.md");
 static_assert(sizeof(struct bin_timeline) == 16, "docs/binary-format.md");
+static_assert(sizeof(struct bin_packed) == 16, "docs/binary-format.md");
+static_assert(sizeof(struct bin_packed_entry) == 40, "docs/binary-format.md");
 static_assert(sizeof(struct binary_command) == sizeof(struct bin_command), "copied as they are");
 
 const char *bin_section_name(uint32_t kind); /* "unknown" for kinds of later versions */
@@ -182,6 +198,16 @@ enum status bin_add(struct bin_pieces *p, struct bin_piece piece);
 enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every piece its offset */
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
+
+/* ---- constants in fewer bytes: binary_codec.c ------------------------------------------------------------------------- */
+
+struct bin_file;
+/* Only where binary_stored_bytes says that it saves some; that many are written. */
+void bin_encode(enum binary_storage storage, const uint8_t *data, uint64_t bytes, uint8_t *ret);
+/* Any bytes may be given; ST_BAD_BINARY when they are no such constant. */
+enum status bin_decode(enum binary_storage storage, const uint8_t *data, uint64_t stored, uint8_t *ret, uint64_t bytes);
+/* The file is one with packed constants. */
+bool bin_is_packed(const struct bin_file *f);
 
 /* ---- constants of several graphs: binary_share.c --------------------------------------------------------------------- */
 

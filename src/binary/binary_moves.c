@@ -222,7 +222,7 @@ uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node)
     return binary_box_bytes(&s.op, &s.box, s.roles);
 }
 
-void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret)
+static void all_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret)
 {
     const struct binary_node *n = &g->nodes[node];
     struct binary_traffic t;
@@ -246,6 +246,16 @@ void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binar
         *ret = (struct binary_moves){ 0 };
         *(n->op->id == OP_DramToTcm ? &ret->fill : &ret->spill) = binary_tile_bytes(s.in[0]);
     }
+}
+
+/* Constants move as they are stored. */
+void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret)
+{
+    uint32_t share = g->nodes[node].stored_share;
+
+    all_moves(g, node, ret);
+    if (share)
+        ret->weights = (uint64_t)((unsigned __int128)ret->weights * share / BINARY_WHOLE);
 }
 
 static void add(struct binary_moves *to, const struct binary_moves *m)

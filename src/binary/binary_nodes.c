@@ -183,6 +183,7 @@ static enum status read_node(struct bin_reader *r, uint32_t i, const struct op_d
     n->macs = rec.macs;
     n->cycles = rec.cycles;
     n->resources = rec.resources;
+    n->stored_share = rec.stored_share <= BINARY_WHOLE ? rec.stored_share : 0;
     n->state_offset = rec.state_offset;
     n->state_bytes = rec.state_bytes;
     /* Not only NaN: a clamp whose ends are swapped has no meaning. */

@@ -10,7 +10,7 @@
 /* What binary_open keeps behind b->memory. */
 struct memory {
     struct arena arena;
-    void *copy; /* of a buffer whose alignment constants could not live with */
+    void *copy; /* of a buffer whose alignment constants could not live with, or of a packed file, plain */
 };
 
 static enum status read_info(struct bin_reader *r)
@@ -42,6 +42,7 @@ static enum status read_info(struct bin_reader *r)
     i->order_bytes = rec.order_bytes;
     i->n_source_nodes = rec.n_source_nodes;
     i->options = rec.options;
+    i->cores = rec.cores;
     uint64_t align = i->scratch_align;
     RETURN_IF((align & (align - 1)) != 0 || align > 1 << 21, ST_BAD_BINARY,
               "context binary, %s: scratch alignment %" PRIu64 "; a power of two up to 2 MiB is expected", r->graph, align);
@@ -181,11 +182,23 @@ static void fill_target(const struct bin_header *h, struct binary_target *t)
     memcpy(t->build_id, h->build_id, sizeof(t->build_id));
 }
 
+static enum status unpack_copy(const void *data, size_t size, struct memory *m, struct bin_file *f)
+{
+    uint64_t plain = binary_unpacked_size(data, size);
+
+    m->copy = plain ? mem_alloc_aligned(BIN_CONST_ALIGN, plain) : NULL;
+    RETURN_IF(plain && !m->copy, ST_NO_MEMORY, "context binary: no memory to unpack %" PRIu64 " bytes", plain);
+    TRY(binary_unpack(data, size, m->copy, plain));
+    return bin_read_file(m->copy, plain, &m->arena, f);
+}
+
 static enum status open_all(const void *data, size_t size, struct memory *m, struct binary *b)
 {
     struct open o = { .arena = &m->arena };
     TRY(bin_read_file(data, size, o.arena, &o.file));
-    if ((uintptr_t)data % BIN_MAP_ALIGN) {
+    if (bin_is_packed(&o.file)) {
+        TRY(unpack_copy(data, size, m, &o.file));
+    } else if ((uintptr_t)data % BIN_MAP_ALIGN) {
         m->copy = mem_alloc_aligned(BIN_CONST_ALIGN, o.file.size);
         RETURN_IF(!m->copy, ST_NO_MEMORY, "context binary: no memory for an aligned copy of %" PRIu64 " bytes", o.file.size);
         o.file.data = memcpy(m->copy, data, o.file.size);

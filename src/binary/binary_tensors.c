@@ -115,6 +115,7 @@ static enum status read_tensor(const struct bin_reader *r, uint32_t i, struct bi
     t->optional = rec.optional;
     t->updateable = rec.updateable;
     t->mem_handle = rec.mem_handle;
+    t->storage = rec.storage < STORE_COUNT ? rec.storage : STORE_PLAIN;
     t->client_id = rec.client_id;
     t->client_type = rec.client_type;
     t->offset = rec.offset;

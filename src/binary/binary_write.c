@@ -177,6 +177,7 @@ static enum status put_tensor(struct writer *w, uint32_t index)
         .optional = t->optional,
         .updateable = t->updateable,
         .mem_handle = t->mem_handle,
+        .storage = t->storage,
         .quant_kind = t->desc.q.kind,
         .quant_definition = t->desc.q.definition,
         .quant_bits = t->desc.q.bits,
@@ -281,6 +282,7 @@ static enum status put_node(struct writer *w, const struct binary_node *n)
         .state_bytes = n->state_bytes,
         .n_guards = n->n_guards,
         .resources = n->resources,
+        .stored_share = n->stored_share,
     };
     TRY(put_string(w, n->name, &rec.name));
     TRY(put_op(w, n->op, &rec.op));
@@ -350,6 +352,7 @@ static void fill_graph(struct writer *w)
     g->order_bytes = i->order_bytes;
     g->n_source_nodes = i->n_source_nodes;
     g->options = i->options;
+    g->cores = i->cores;
 }
 
 static enum status collect(struct writer *w)

@@ -143,6 +143,9 @@ static inline const struct chain *plan_chain(const struct prepare_cx *cx, uint32
 /* Run the kernel of a node whose inputs are all constant; `out` has room for every output. */
 enum status fold_run(struct prepare_cx *cx, const struct ir_node *n, void *const *out);
 
+/* emit_storage.c: tensors and nodes of the file, as prepare_opts.store_as wants them. */
+enum status emit_storage(const struct prepare_cx *cx, struct binary_tensor *tensors, const void *const *data,
+                         struct binary_node *nodes);
 enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret); /* ret NULL: only the estimate */
 
 #endif

@@ -75,6 +75,20 @@ static void emit_node(const struct prepare_cx *cx, uint32_t k, struct binary_nod
     };
 }
 
+static void emit_chains(const struct prepare_cx *cx, struct binary_chain *chains)
+{
+    for (uint32_t i = 0; i < cx->n_chains; i++) {
+        const struct chain *c = &cx->chains[i];
+        chains[i] = (struct binary_chain){ .first = c->first,
+                                           .n = c->n,
+                                           .height = c->height,
+                                           .lines = c->lines,
+                                           .images = c->images,
+                                           .work_offset = c->work_offset,
+                                           .work_bytes = c->work_bytes };
+    }
+}
+
 static struct binary_graph_info graph_info(const struct prepare_cx *cx)
 {
     struct binary_graph_info info = {
@@ -143,16 +157,8 @@ enum status emit_binary(struct prepare_cx *cx, struct binary_image *ret)
         emit_home(cx, i - no, &tensors[i]);
     for (uint32_t k = 0; k < nn; k++)
         emit_node(cx, k, &nodes[k]);
-    for (uint32_t i = 0; i < cx->n_chains; i++) {
-        const struct chain *c = &cx->chains[i];
-        chains[i] = (struct binary_chain){ .first = c->first,
-                                           .n = c->n,
-                                           .height = c->height,
-                                           .lines = c->lines,
-                                           .images = c->images,
-                                           .work_offset = c->work_offset,
-                                           .work_bytes = c->work_bytes };
-    }
+    TRY(emit_storage(cx, tensors, data, nodes));
+    emit_chains(cx, chains);
     struct binary_graph_info info = graph_info(cx);
     uint64_t kb = info.const_bytes >> 10, most = cx->target->const_kb;
     RETURN_IF(most && kb > most, ST_NO_MEMORY,

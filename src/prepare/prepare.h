@@ -103,6 +103,8 @@ struct prepare_opts {
     uint32_t opt_level;                 /* 1, 2, 3 */
     uint32_t vtcm_mb, hvx_threads, dlbc; /* HTP: written into the file for reflection */
     uint32_t options;                   /* the backend's own bits: written into the file for load */
+    uint8_t store_as;                   /* enum binary_storage: how constants of 64 bytes and more are saved; nibbles:
+                                         * those that kernels want of 8-bit weights */
     const _Atomic uint32_t *abort;      /* not 0: stop with ST_ABORTED; may be NULL */
     uint64_t deadline_ns;               /* 0: none */
     void (*dump)(void *arg, const char *pass,

@@ -641,13 +641,13 @@ static void test_cores_of_votes(void **state)
 /* clang-format off */
 #define GRAPH(name) QNN_HTP_GRAPH_CONFIG_OPTION_##name
 static const uint32_t told_flags[] = {
-    GRAPH(WEIGHTS_PACKING), GRAPH(ASSUME_SAME_QUANT), GRAPH(SHARE_IO_BUFFER),
+    GRAPH(ASSUME_SAME_QUANT), GRAPH(SHARE_IO_BUFFER),
     GRAPH(HIGH_PRECISION_SIGMOID), GRAPH(MONOLITHIC_LSTM), GRAPH(RESERVED),
 };
 static const char *const told_names[] = {
-    "WEIGHTS_PACKING", "ASSUME_SAME_QUANT", "SHARE_IO_BUFFER", "HIGH_PRECISION_SIGMOID",
+    "ASSUME_SAME_QUANT", "SHARE_IO_BUFFER", "HIGH_PRECISION_SIGMOID",
     "MONOLITHIC_LSTM", "graph config: RESERVED", "SCHEDULE_THRESHOLD", "FINALIZE_RETRIES",
-    "ENABLE_SPARSE_WEIGHTS_COMPRESSION", "ENABLE_VTCM_RETENTION", "ENABLE_CACHED_WEIGHTS",
+    "ENABLE_VTCM_RETENTION", "ENABLE_CACHED_WEIGHTS",
     "HMX_BOUNDING", "SHARE_RESOURCES ",
     "SKIP_VALIDATION_ON_BINARY_SECTION", "SHARE_RESOURCES_OPTIMIZATION_TYPE", "USE_EXTENDED_UDMA",
     "REGISTER_CONCURRENT_RESOURCE_SHARING", "LORA_WEIGHT_SHARING_ENABLED", "RESERVED_14", "RESERVED_15",
@@ -660,7 +660,7 @@ static const char *const told_names[] = {
 static void test_told_once(void **state)
 {
     (void)state;
-    static const uint32_t types[] = { 1, 2, 6, 8, 9 };
+    static const uint32_t types[] = { 1, 2, 8, 9 };
 
     place_on(SM8550);
     for (int round = 0; round < 2; round++) {

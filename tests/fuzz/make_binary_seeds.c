@@ -167,6 +167,20 @@ static void put_prepared(void)
     }
 }
 
+/* With a constant in fewer bytes. */
+static void put_packed(void)
+{
+    struct binary_image packed;
+    hm_make(&made, "packed", 16, 24);
+    made.tensors[HM_C].storage = STORE_GROUPS;
+    struct binary_image im = write_made();
+    if (binary_pack(im.data, im.size, &packed) != ST_OK || !packed.data)
+        exit(1);
+    put("packed.bin", packed.data, packed.size);
+    binary_image_free(&packed);
+    binary_image_free(&im);
+}
+
 static void put_log(void)
 {
     char path[4096];
@@ -216,6 +230,7 @@ int main(int argc, char **argv)
     put_made("dynamic.bin");
     put_fixed();
     put_merged();
+    put_packed();
     put_prepared();
     put_log();
     return 0;

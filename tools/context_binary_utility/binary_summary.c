@@ -98,6 +98,28 @@ static void print_work(const struct binary_graph *g)
     }
 }
 
+/* Constants that the file has in fewer bytes than memory. */
+static void print_stored(const struct binary_graph *g)
+{
+    static const char *const names[STORE_COUNT] = { "plain", "two per byte", "sparse", "compressed" };
+    uint64_t plain = 0, all = 0;
+
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const struct binary_tensor *t = &g->tensors[i];
+        if (t->place != PLACE_CONST || t->storage == STORE_PLAIN)
+            continue;
+        uint64_t stored = binary_stored_bytes(t->storage, g->constants + t->offset, t->bytes);
+        if (!plain)
+            printf("  constants in fewer bytes\n");
+        printf("    %12" PRIu64 " of %12" PRIu64 "  %5.1f%%  %s (%s)\n", stored, t->bytes,
+               100.0 * (double)stored / (double)t->bytes, t->name, names[t->storage]);
+        plain += t->bytes;
+        all += stored;
+    }
+    if (plain)
+        printf("    %12" PRIu64 " of %12" PRIu64 "  %5.1f%%  together\n", all, plain, 100.0 * (double)all / (double)plain);
+}
+
 static void print_memory(const struct binary_graph *g)
 {
     const struct binary_graph_info *i = &g->info;
@@ -129,6 +151,7 @@ static void print_memory(const struct binary_graph *g)
     print_row("persistent", i->persistent_bytes, "");
     print_row("constants", i->const_bytes, "");
     print_row("I/O", i->io_bytes, "in buffers of the application");
+    print_stored(g);
     print_work(g);
 }
 

@@ -48,6 +48,13 @@ uint64_t htp_slc_bytes(uint32_t soc_model)
     return 0;
 }
 
+/* Those that the public documents name. */
+bool htp_has_sparse_weights(uint32_t soc_model)
+{
+    enum { SA8255 = 52, SA8620 = 67 };
+    return soc_model == SA8255 || soc_model == SA8620;
+}
+
 static uint32_t find(uint32_t model, uint32_t arch)
 {
     uint32_t best = SOCS;

@@ -72,6 +72,17 @@ static void check_cache(const struct backend_context *c, const struct htp_graph_
                 "system level cache; create the device for SoC 69 (SM8750) or 87 (SM8850)");
 }
 
+static void check_sparse(const struct backend_context *c, const struct htp_graph_cfg *s)
+{
+    static _Atomic bool said;
+
+    if (!s->sparse_weights || htp_has_sparse_weights(c->soc_model) || atomic_exchange(&said, true))
+        return;
+    backend_log(BACKEND_WARN,
+                "HTP graph config: ENABLE_SPARSE_WEIGHTS_COMPRESSION has no effect: the device's SoC does not have it; "
+                "create the device for SoC 52 (SA8255) or 67 (SA8620)");
+}
+
 static enum status check_compression(const struct backend_context *c, const struct htp_graph_cfg *s)
 {
     RETURN_IF(s->dlbc_weights && c->own.weight_sharing, ST_INVALID_CONFIG,
@@ -90,6 +101,7 @@ enum status htp_graph_check(const struct backend_context *c, const struct htp_gr
     TRY(check_threads(c, s));
     TRY(check_cores(c, s));
     check_cache(c, s);
+    check_sparse(c, s);
     return check_compression(c, s);
 }
 

@@ -89,14 +89,17 @@ static const struct htp_option optimization_rows[] = {
         .effect = "recorded in the binary (htpDlbc), but tensors move uncompressed, here and in estimates; "
                   "at most 32 graphs of a context, 16 together with ENABLE_DLBC_WEIGHTS, not with a group "
                   "that shares a spill-fill buffer"),
-    OPTIMIZATION(ENABLE_DLBC_WEIGHTS, SWITCH, .at = AT(dlbc_weights), .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_dlbc_limits",
-        .effect = "constants stay as kernels want them, and the session maps them from the binary; at most "
-                  "32 graphs of a context, 16 together with ENABLE_DLBC, not with WEIGHT_SHARING_ENABLED "
-                  "nor a shared spill-fill buffer"),
-    OPTIMIZATION(ENABLE_SPARSE_WEIGHTS_COMPRESSION, SWITCH, .at = AT(sparse_weights), .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once",
-        .effect = "constants stay as kernels want them, and the session maps them from the binary"),
+    OPTIMIZATION(ENABLE_DLBC_WEIGHTS, SWITCH, .at = AT(dlbc_weights),
+        .test = "test_htp_storage.c: test_dlbc_weights, test_htp_limits.c: test_dlbc_limits",
+        .effect = "constants are stored compressed in the binary, without loss, and unpacked once when it is "
+                  "loaded; the estimate moves as many bytes of a node's weights as are stored of them "
+                  "(qnn-context-binary-utility --summary lists them). At most 32 graphs of a context, 16 together "
+                  "with ENABLE_DLBC, not with WEIGHT_SHARING_ENABLED nor a shared spill-fill buffer"),
+    OPTIMIZATION(ENABLE_SPARSE_WEIGHTS_COMPRESSION, SWITCH, .at = AT(sparse_weights),
+        .test = "test_htp_storage.c: test_sparse_weights",
+        .effect = "SA8255 and SA8620: constants are stored without their most frequent byte (zeros), with one bit "
+                  "each in its place, and unpacked when the binary is loaded; the estimate moves that many bytes. "
+                  "ENABLE_DLBC_WEIGHTS wins. Other SoCs do not have it: a warning, and no effect"),
     OPTIMIZATION(ENABLE_SLC_ALLOCATOR, .allowed = "0: off; 1 and more: on", .take = take_slc, .at = AT(slc),
         .moment = HTP_ANY_TIME, .test = "test_htp_acts.c: test_cache, test_htp_limits.c: test_after_finalize",
         .effect = "SM8750 and SM8850: what is spilled stays in 8 MB of the system level cache as far as it fits, "
@@ -320,9 +323,10 @@ static const struct htp_option option_rows[] = {
         .effect = "the window that the graph computes in; the last of this option and VTCM_SIZE_IN_MB counts"),
     OPTION(HMX_BOUNDING, .allowed = "two frequencies, 0 and more", .take = take_bounding, .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once", .effect = "clocks in estimates are those that are voted for"),
-    OPTION(WEIGHTS_PACKING, FLAG(weights_packing), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
-                                                                                     "test_told_once",
-        .effect = "8-bit weights stay 8 bits wide in the binary, as kernels want them"),
+    OPTION(WEIGHTS_PACKING, FLAG(weights_packing), .test = "test_htp_storage.c: test_weights_packing",
+        .effect = "8-bit weights whose values lie within 16 of each other are stored two per byte in the binary, and "
+                  "unpacked once when it is loaded; the estimate moves half of their bytes. "
+                  "ENABLE_DLBC_WEIGHTS, which stores them in at most as much, wins"),
     OPTION(ASSUME_SAME_QUANT, FLAG(assume_same_quant), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
         .effect = "encodings are compared, and equal ones cost nothing; unlike ones are converted exactly"),

@@ -53,6 +53,16 @@ static struct cost_device device_of(const struct htp_prepare_args *a)
     return device;
 }
 
+/* What saves more wins. */
+static enum binary_storage storage_of(const struct htp_graph_cfg *cfg, uint32_t soc_model)
+{
+    if (cfg->dlbc_weights)
+        return STORE_GROUPS;
+    if (cfg->sparse_weights && htp_has_sparse_weights(soc_model))
+        return STORE_SPARSE;
+    return cfg->weights_packing ? STORE_NIBBLES : STORE_PLAIN;
+}
+
 static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, struct binary_image *ret)
 {
     struct pass passes[MAX_PASSES];
@@ -78,6 +88,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .hvx_threads = a->hvx_threads,
         .dlbc = a->cfg.dlbc,
         .options = device.slc_bytes ? HTP_GRAPH_SLC : 0,
+        .store_as = storage_of(&a->cfg, a->target.soc_model),
         .abort = a->cancel ? &a->cancel->abort : NULL,
         .deadline_ns = a->cancel ? a->cancel->deadline_ns : 0,
     };
