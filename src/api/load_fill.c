@@ -66,8 +66,7 @@ static const uint8_t *bring(struct fill *f, uint64_t offset, uint64_t bytes, uns
         return read_all(f, to, bytes, offset) ? to : NULL;
     case IMAGE_IN_PLACE:
     case IMAGE_GIVEN:
-    case IMAGE_UNPACKED:
-        break;
+    case IMAGE_UNPACKED: break;
     }
     return to;
 }
