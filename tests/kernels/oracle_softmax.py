@@ -47,6 +47,24 @@ def compressed_case(c):
     return check(got, np.where(seen.any(-1, keepdims=True), want, F(0)), o, "MaskedSoftmax compressed", e, o, t, shape, ids.shape)
 
 
+def condition_case(c):
+    """Mode 0 with a mask of bools: what is false is exactly zero, rows without a true one are all zero."""
+    e = c.enc(FIXED + ("f32", "f16"))
+    o = c.enc(FIXED, 1.0) if e.fixed else e
+    shape = c.shape(2, 4)
+    keep_shape = tuple(d if c.r.random() < 0.6 else 1 for d in shape[:-1]) + (shape[-1],)
+    keep = c.r.random(keep_shape) < c.pick(0.2, 0.6, 1.0)
+    x = c.array(e, shape, special=False)
+    got = c.run("MaskedSoftmax", [e.tensor(x), Enc("b8").tensor(keep.astype(np.uint8))], [o.out(shape)])[0]
+    seen = np.broadcast_to(keep, shape)
+    with np.errstate(all="ignore"):
+        want = reference(np.where(seen, e.real(x), F(-np.inf)), -1, 1.0, False)
+    want = np.where(seen, want, F(0))
+    if not e.fixed:
+        assert (got[~seen] == 0).all(), "a masked entry is not zero"
+    return check(got, want, o, "MaskedSoftmax condition", e, o, shape, keep_shape)
+
+
 def byte_case(c):
     """Long runs of bytes, whose kernels look up tables: rows have many different largest bytes, so that tables are made again. All levels, bit for bit."""
     e, o = c.enc(("uq8", "sq8"), c.pick(1.0, 8.0, 40.0)), c.enc(("uq8", "sq8"), 1.0)
@@ -92,6 +110,7 @@ def main():
         off += check(got, reference(e.real(x) + e.real(m), -1, 1.0, False), o, "MaskedSoftmax", e, o, shape, mask)
     for _ in range(scaled(200)):
         off += compressed_case(c)
+        off += condition_case(c)
     for _ in range(scaled(100)):
         off += byte_case(c)
     assert len(c.isas) == 1 or any(k.startswith("softmax_bytes") for k in c.kernels), "no run was looked up"

@@ -63,6 +63,7 @@ enum status gpu_bind_masked_softmax(const struct op_call *c, struct gpu_work *w)
         a->batch_runs = mask->rank == 2 && mask->dims[0] > 1 ? (int)(desc_count(x) / x->dims[0] / x->dims[x->rank - 1]) : 0;
     } else {
         int64_t strides[MAX_RANK] = { 0 };
+        a->condition = mask->type == DT_B8;
         gpu_broadcast_strides(mask, y, strides);
         for (uint32_t d = 0; d < y->rank; d++)
             gpu_view_add(&v, y->dims[d], strides[d], 0, 0);

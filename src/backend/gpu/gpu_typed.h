@@ -111,7 +111,7 @@ struct gpu_scan {
 };
 
 struct gpu_masked {
-    int count, x_type, mask_type, y_type, compressed, rows, batch_runs;
+    int count, x_type, mask_type, y_type, compressed, condition, rows, batch_runs;
     int rank, dims[GPU_RANK], strides[GPU_RANK];
 };
 

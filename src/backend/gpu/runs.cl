@@ -62,9 +62,22 @@ kernel void moments(struct gpu_rows a, global const void *x, global void *mean, 
 float masked_value(const struct gpu_masked *a, global const void *x, global const void *mask, int row, int i, int ids, float own)
 {
     float v = read_real(a->x_type, x, row * a->count + i);
-    if (!a->compressed)
-        return v + number_at(a->mask_type, mask, view_at(row * a->count + i, a->rank, a->dims, a->strides));
+    if (!a->compressed) {
+        float m = number_at(a->mask_type, mask, view_at(row * a->count + i, a->rank, a->dims, a->strides));
+        if (a->condition)
+            return m != 0.0f ? v : -INFINITY;
+        return v + m;
+    }
     return number_at(a->mask_type, mask, ids + i) == own && own != 0.0f ? v : -INFINITY;
+}
+
+/* How many entries of a row a condition leaves in sight. */
+float kept_entries(const struct gpu_masked *a, global const void *mask, int row, int l, local float *part)
+{
+    float kept = 0.0f;
+    for (int i = l; i < a->count; i += GPU_LANES)
+        kept += number_at(a->mask_type, mask, view_at(row * a->count + i, a->rank, a->dims, a->strides)) != 0.0f;
+    return lanes_sum(part, kept);
 }
 
 kernel void masked_softmax(struct gpu_masked a, global const void *x, global const void *mask, global void *y)
@@ -73,6 +86,8 @@ kernel void masked_softmax(struct gpu_masked a, global const void *x, global con
     int row = get_group_id(0), l = get_local_id(0), ids = a.batch_runs ? row / a.batch_runs * a.count : 0;
     float own = a.compressed ? number_at(a.mask_type, mask, ids + a.count - a.rows + row % a.rows) : 0.0f, most = -INFINITY, sum = 0.0f;
     bool seen = !a.compressed || own != 0.0f; /* a row sees its own position */
+    if (a.condition)
+        seen = kept_entries(&a, mask, row, l, part) > 0.0f;
     for (int i = l; i < a.count; i += GPU_LANES) {
         float v = masked_value(&a, x, mask, row, i, ids, own);
         most = v > most ? v : most;

@@ -51,6 +51,7 @@ static enum status softmax_bind(const struct op_call *c, void *args, struct kern
     uint32_t axis = out->rank ? out->rank - 1u : 0;
     if (masked) {
         TRY(codec_init(&a->mask, c->in[1], c));
+        a->condition = c->in[1]->type == DT_B8;
         if (op_int(c, "mode", 0) == 0)
             view_broadcast(&a->mask_view, c->in[1], out);
         else

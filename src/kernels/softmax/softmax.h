@@ -17,6 +17,7 @@ struct softmax_args {
     float beta;
     struct codec in, mask, out;
     struct view mask_view; /* over the output's elements; masked runs are along the last axis */
+    bool condition; /* the mask is a bool: entries whose flag is false are hidden */
     /* Compressed masks: one number per position, runs and positions compared. */
     bool compressed;
     uint32_t rows;         /* runs of a matrix; the last one belongs to the last position */

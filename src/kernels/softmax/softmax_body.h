@@ -7,21 +7,45 @@
 #include "kernels/softmax/softmax.h"
 #include "kernels/view_load.h"
 
-static void load_run(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, int64_t first, float *x)
+static void load_run(const struct kernel_call *call, const struct softmax_args *a, int64_t first, float *x)
 {
-    struct view_walk w = {0};
-    float m[SPAN];
-    if (a->masked && !a->compressed)
-        view_seek(&w, &a->mask_view, run * a->n);
     for (uint32_t at = 0, n; at < a->n; at += n) {
         n = a->n - at < SPAN ? a->n - at : SPAN;
         K(span_load)(&a->in, call->data[0], first + (int64_t)(at * a->inner), (int64_t)a->inner, n, x + at);
-        if (!a->masked || a->compressed)
-            continue;
-        const float *mask = view_next(&w, &a->mask, call->data[1], n, m);
+    }
+}
+
+static void add_mask(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, float *x)
+{
+    struct view_walk walk = {0};
+    float values[SPAN];
+
+    view_seek(&walk, &a->mask_view, run * a->n);
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        const float *mask = view_next(&walk, &a->mask, call->data[1], n, values);
         for (uint32_t i = 0; i < n; i++)
             x[at + i] += mask[i];
     }
+}
+
+/* Entries whose condition is false are out of sight. Returns false when nothing is in sight. */
+static bool hide_masked(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, float *x)
+{
+    struct view_walk walk = {0};
+    float values[SPAN];
+    bool any = false;
+
+    view_seek(&walk, &a->mask_view, run * a->n);
+    for (uint32_t at = 0, n; at < a->n; at += n) {
+        n = a->n - at < SPAN ? a->n - at : SPAN;
+        const float *keep = view_next(&walk, &a->mask, call->data[1], n, values);
+        for (uint32_t i = 0; i < n; i++) {
+            x[at + i] = keep[i] != 0.0f ? x[at + i] : -INFINITY;
+            any |= keep[i] != 0.0f;
+        }
+    }
+    return any;
 }
 
 /* Positions that belong to another sequence than the run are out of sight. False: nothing is in sight. */
@@ -41,6 +65,19 @@ static bool hide_others(const struct kernel_call *call, const struct softmax_arg
         }
     }
     return any;
+}
+
+/* Returns false when the mask leaves nothing of the run in sight. */
+static bool apply_mask(const struct kernel_call *call, const struct softmax_args *a, uint64_t run, float *x)
+{
+    if (!a->masked)
+        return true;
+    if (a->compressed)
+        return hide_others(call, a, run, x);
+    if (a->condition)
+        return hide_masked(call, a, run, x);
+    add_mask(call, a, run, x);
+    return true;
 }
 
 /* From x to o, which may be the same. A NaN among the x reaches every result through the sum. */
@@ -83,8 +120,8 @@ void K(softmax)(const struct kernel_call *call, struct range tile)
         float *work = call->work, *o = out_place ? (float *)call->data[a->n_in] + first : work;
         const float *x = in_place ? (const float *)call->data[0] + first : work;
         if (!in_place)
-            load_run(call, a, run, first, work);
-        if (!a->compressed || hide_others(call, a, run, work))
+            load_run(call, a, first, work);
+        if (apply_mask(call, a, run, work))
             softmax_run(a, x, o);
         else
             memset(o, 0, a->n * sizeof(*o));
