@@ -122,6 +122,8 @@ enum status opt_fold(struct prepare_cx *cx, bool *progress);        /* nodes wit
 enum status opt_fuse_batchnorm(struct prepare_cx *cx, bool *progress); /* float Batchnorm into the product before it */
 /* Float products of what was bytes become products of bytes, same bits. */
 enum status opt_fuse_bytes(struct prepare_cx *cx, bool *progress);
+/* Conditions of attention in fixed point become masks of its softmax: masked entries are exactly zero. */
+enum status opt_fuse_mask(struct prepare_cx *cx, bool *progress);
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress); /* clamps into the operator before them, same bits */
 enum status opt_dead(struct prepare_cx *cx, bool *progress);        /* nodes that nobody needs */
 /* Nodes that only one side of a choice needs run under its condition. */

@@ -88,6 +88,7 @@ static void trim(const struct section *s, struct str *out)
 static const struct pass *find_pass(const char *name, size_t n)
 {
     static const struct pass rare[] = { { "fp16", lower_fp16 },
+                                        { "fuse-mask", opt_fuse_mask },
                                         { "weights", lower_weights },
                                         {} }; /* in the list of one backend only */
     const struct pass *const lists[] = { prepare_default_passes, rare };

@@ -13,14 +13,17 @@ enum {
 
 enum { MAX_PASSES = 32 };
 
-/* The passes that all backends run, with float16 before constants are folded, and what a device refuses;
+/* The passes that all backends run, with float16 before constants are folded, masked softmax before attention is cut into
+ * parts, and what a device refuses;
  * FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves one out. */
 static void list_passes(bool fold_relu_off, struct pass ret[MAX_PASSES])
 {
     size_t n = 0;
-    for (const struct pass *p = prepare_default_passes; p->name && n < MAX_PASSES - 3; p++) {
-        if (p->run == tile_rows)
+    for (const struct pass *p = prepare_default_passes; p->name && n < MAX_PASSES - 4; p++) {
+        if (p->run == tile_rows) {
             ret[n++] = (struct pass){ "fp16", lower_fp16 };
+            ret[n++] = (struct pass){ "fuse-mask", opt_fuse_mask };
+        }
         if (p->run == tile_vtcm)
             ret[n++] = (struct pass){ "vtcm-least", tile_vtcm_least };
         if (p->run != opt_fuse_activation || !fold_relu_off)
