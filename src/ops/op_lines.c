@@ -38,6 +38,7 @@ static enum kind kind_of(const struct op_def *op)
     case OP_GroupNorm:
     case OP_L2Norm:
     case OP_Softmax:
+    case OP_MaskedSoftmax:
     case OP_LogSoftmax: return INSIDE;
     case OP_Concat:
         return ALONG;
@@ -100,7 +101,9 @@ static bool runs_inside(const struct op_call *c)
     struct op_runs r;
     if (!inside || !desc_lines(x, &lines))
         return false;
-    if (soft)
+    if (c->op->id == OP_MaskedSoftmax)
+        op_runs_over(x, 1u << (x->rank - 1), &r);
+    else if (soft)
         op_runs_over(x, 1u << op_axis(c, "axis", 0, x->rank), &r);
     else
         op_norm_runs(c, &r);

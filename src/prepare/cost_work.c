@@ -49,6 +49,7 @@ static const struct {
     { OP_Convert, 100, 0, 0 },
     { OP_Softmax, 115, 100, 75 },
     { OP_LogSoftmax, 115, 100, 75 },
+    { OP_MaskedSoftmax, 115, 100, 75 },
     { OP_LayerNorm, 280, 500, 0 },
     { OP_GroupNorm, 280, 500, 0 },
     { OP_Batchnorm, 280, 0, 0 },

@@ -39,6 +39,8 @@ static bool usable(const struct search *s, const struct ir_node *n)
     if (ok && n->op->id == OP_MatMul)
         return !op_int(&v.call, "transpose_in0", 0) && v.in[0]->rank == v.out[0]->rank &&
                tile_run_extent(v.in[0], ROWS) == tile_run_extent(v.out[0], ROWS);
+    if (ok && n->op->id == OP_MaskedSoftmax)
+        return op_int(&v.call, "mode", 0) == 0; /* numbers of a compressed mask are of all rows */
     if (ok && n->op->id == OP_Softmax)
         return op_axis(&v.call, "axis", 0, v.out[0]->rank) == v.out[0]->rank - 1u;
     return ok && n->op->flags & OP_ELEMENTWISE;
@@ -70,7 +72,7 @@ bool tile_run_find(const struct ir_graph *g, const struct ir_uses *uses, uint32_
     for (uint32_t k = last; n < TILE_RUN_MAX && usable(s, &s->g->nodes.at[k]);) {
         enum op_id op = s->g->nodes.at[k].op->id;
         list[n++] = k;
-        softmaxes += op == OP_Softmax;
+        softmaxes += op == OP_Softmax || op == OP_MaskedSoftmax;
         if (op == OP_MatMul && k != last)
             break;
         k = before(s, k, &from[n - 1]);
