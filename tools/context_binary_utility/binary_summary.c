@@ -70,6 +70,18 @@ static void print_dma(const struct binary_graph *g)
            "weights", m.weights, "I/O", m.inputs, m.outputs, "spill-fill", m.fill, m.spill);
 }
 
+/* Masked softmaxes whose mask is a condition: the compiler made them of several operators. */
+static uint32_t count_masks(const struct binary_graph *g)
+{
+    uint32_t count = 0;
+
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const struct binary_node *n = &g->nodes[k];
+        count += n->op->id == OP_MaskedSoftmax && g->tensors[n->in[1]].desc.type == DT_B8;
+    }
+    return count;
+}
+
 static void print_work(const struct binary_graph *g)
 {
     static const struct {
@@ -84,6 +96,9 @@ static void print_work(const struct binary_graph *g)
            i->n_source_nodes, g->n_commands, g->n_steps, i->macs);
     if (g->n_chains)
         printf("    %u chains: operators that hand lines to each other instead of tensors\n", g->n_chains);
+    const uint32_t masks = count_masks(g);
+    if (masks)
+        printf("    %u masked softmax%s, recognised in Select, ReduceMin, Add and Softmax\n", masks, masks == 1 ? "" : "es");
     printf("  bytes moved by one execution\n");
     binary_graph_traffic(g, &t);
     for (size_t k = 0; k < sizeof(pools) / sizeof(pools[0]); k++)
