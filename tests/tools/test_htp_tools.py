@@ -101,6 +101,27 @@ class Htp(support.ToolTest):
         self.assertNotIn("Power config", self.events("{}", "--perf_profile", "system_settings"))
         self.assertNotIn("Power config", self.events("{}"))
 
+    def vote_lines(self, name):
+        """What the tool says of its votes, and the votes as they arrive: dcvsEnable, sleep latency, least and wanted corner of the core."""
+        out = self.said('{"devices": [{"cores": [{"perf_profile": "%s"}]}]}' % name, "--num_inferences", "2", "--log_level", "verbose")
+        told = re.findall(r"power: (\S+ (?:begins|ends)): votes of (\w+)", out)
+        votes = re.findall(r"dcvsEnable (\d), powerMode \d+, sleepLatency (\d+),.*coreVoltageCornerMin (\d+), coreVoltageCornerTarget (\d+)", out)
+        self.assertEqual(len(told), len(votes), out)
+        return [(when, what) + tuple(int(n) for n in v) for (when, what), v in zip(told, votes)]
+
+    def test_power_states(self):
+        """Votes of the profile while something is done, and lower ones in between; burst and sustained keep theirs for a time (test_power_states.c)."""
+        for name, corner, sleep, idle in (("high_performance", 128, 100, "RELAXED"), ("balanced", 112, 1000, "RELAXED"),
+                                          ("power_saver", 64, 1000, "RELEASED"), ("extreme_power_saver", 16, 1000, "RELEASED")):
+            up, down = (name, 0, sleep, corner, corner), {"RELAXED": ("RELAXED_POWER_STATE", 1, 2000, 48, 64), "RELEASED": ("RELEASED_POWER_STATE", 1, 65535, 32, 32)}[idle]
+            stages = ["INIT", "INFERENCE", "INFERENCE", "DE-INIT"]
+            want = [(s + e,) + v for s in stages for e, v in ((" begins", up), (" ends", down))]
+            self.assertEqual(self.vote_lines(name), want)
+        for name in ("burst", "sustained_high_performance"):
+            lines = self.vote_lines(name)
+            self.assertEqual(lines[0][:2], ("INIT begins", name))
+            self.assertFalse([line for line in lines if line[0].endswith("ends")])  # a timer lowers them, not the end of a stage
+
     def lanes(self, path):
         """Names of lanes, and the spans on each; nothing is in two places at once."""
         text = gzip.open(self.path(path), "rt").read() if path.endswith(".gz") else self.read(path)

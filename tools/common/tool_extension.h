@@ -20,10 +20,13 @@
  *     after_execute      once per graph, after its last one, also when one failed
  *     context_freed      nothing uses the memory of graph_loaded any more
  *     close
+ *     stage              a stage of the work begins or ends, where graphs are executed: INIT from before the context is made
+ *                        until its graphs can be executed, INFERENCE around each execution, DE-INIT around freeing the
+ *                        context; several executions may be in progress at once
  *
  * Every member may be NULL: nothing to do at that moment. Functions that return int return 0, or not 0 after a failure that
  * explain() puts into one sentence. Lists are NULL-terminated; they, and all they point at, stay valid until close. All
- * calls come from one thread. */
+ * calls come from one thread, those of stage from any. */
 #ifndef TOOLS_COMMON_TOOL_EXTENSION_H
 #define TOOLS_COMMON_TOOL_EXTENSION_H
 
@@ -34,7 +37,7 @@
 #include "QNN/QnnInterface.h"
 
 #define EXTENSION_SYMBOL "openqnn_extension"
-enum { EXTENSION_VERSION = 3 }; /* changes with every change of this file's structs */
+enum { EXTENSION_VERSION = 4 }; /* changes with every change of this file's structs */
 
 /* What the program tells; valid until close. */
 struct extension_host {
@@ -48,6 +51,7 @@ struct extension_host {
 };
 
 enum extension_use { EXTENSION_MODEL, EXTENSION_IO };
+enum extension_stage { EXTENSION_INIT, EXTENSION_INFERENCE, EXTENSION_DEINIT };
 
 struct extension {
     uint32_t version;    /* EXTENSION_VERSION */
@@ -68,6 +72,7 @@ struct extension {
     int (*before_execute)(void *self, Qnn_GraphHandle_t graph);
     int (*after_execute)(void *self, Qnn_GraphHandle_t graph);
     void (*context_freed)(void *self);
+    int (*stage)(void *self, enum extension_stage stage, bool begins);
     /* Memory of the kind and alignment that the backend wants. NULL: the program's own. */
     int (*alloc)(void *self, enum extension_use use, size_t bytes, void **ret);
     void (*free)(void *self, void *memory);

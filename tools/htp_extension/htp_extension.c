@@ -15,15 +15,15 @@
 #include "base/str.h"
 #include "common/tool_extension.h"
 #include "htp_extension/htp_params.h"
+#include "htp_extension/htp_voter.h"
 
-enum { MAX_CUSTOM = 24, MAX_CORES = 8 };
+enum { MAX_CUSTOM = 24 };
 
 struct htp_extension {
     struct extension_host host;
     struct arena arena;
     struct htp_params params;
-    const struct htp_profile *profile; /* NULL: no votes */
-    uint32_t power_ids[MAX_CORES];     /* one per core that the file names, 0: none */
+    struct htp_voter voter;
     struct htp_extension *next;        /* of those whose context is the first of its group */
     Qnn_ContextHandle_t first;
     int patch_fd;                      /* -1: none */
@@ -70,10 +70,10 @@ static enum status check_device(const struct htp_extension *e, const struct htp_
               file, d->device_id.value);
     RETURN_IF(d->core_type.value != 0, ST_INVALID_CONFIG, "%s: devices/0/core_type is %u; 0 (NSP) is supported", file,
               d->core_type.value);
-    RETURN_IF(d->core_ids.n > MAX_CORES, ST_INVALID_CONFIG,
+    RETURN_IF(d->core_ids.n > HTP_MAX_CORES, ST_INVALID_CONFIG,
               "%s: devices/0/core_id has %zu entries; no SoC "
               "has more than %d",
-              file, d->core_ids.n, MAX_CORES);
+              file, d->core_ids.n, HTP_MAX_CORES);
     RETURN_IF(d->profiling && !profiling_known(d->profiling), ST_INVALID_CONFIG,
               "%s: devices/0/profiling_level is \"%s\"; \"off\", \"basic\", \"detailed\" and \"linting\" "
               "are known",
@@ -93,14 +93,13 @@ static enum status choose_profile(struct htp_extension *e)
                        : c && c->profile    ? c->profile
                        : c                  ? "high_performance"
                                             : NULL;
-    if (!name)
-        return ST_OK;
-    e->profile = htp_profile_find(name);
-    RETURN_IF(!e->profile, ST_INVALID_CONFIG,
+    const struct htp_profile *profile = name ? htp_profile_find(name) : NULL;
+    RETURN_IF(name && !profile, ST_INVALID_CONFIG,
               "perf_profile is \"%s\"; burst, sustained_high_performance, high_performance, balanced, "
               "low_balanced, high_power_saver, power_saver, low_power_saver, extreme_power_saver and "
               "system_settings are known",
               name);
+    htp_voter_open(&e->voter, &e->host, device_of(e), profile);
     return ST_OK;
 }
 
@@ -141,6 +140,7 @@ static void close_extension(void *self)
 {
     struct htp_extension *e = self;
     warn_of_names(e);
+    htp_voter_close(&e->voter);
     if (e->patch_fd >= 0)
         close(e->patch_fd);
     arena_finish(&e->arena);
@@ -388,118 +388,13 @@ static int graph_configs(void *self, const char *graph, const QnnGraph_Config_t 
 
 /* ---- power ------------------------------------------------------------------------------------------------------------ */
 
-static enum status infrastructure(const struct htp_extension *e, const QnnHtpDevice_PerfInfrastructure_t **ret)
-{
-    QnnDevice_Infrastructure_t infra = NULL;
-    Qnn_ErrorHandle_t error = e->host.api->deviceGetInfrastructure(&infra);
-    RETURN_IF(error != QNN_SUCCESS || !infra, ST_STATE, "deviceGetInfrastructure: error %u",
-              (unsigned)QNN_GET_ERROR_CODE(error));
-    *ret = &infra->perfInfra;
-    return ST_OK;
-}
-
-static QnnHtpPerfInfrastructure_PowerConfig_t clock_vote(const struct htp_extension *e, uint32_t id)
-{
-    QnnHtpPerfInfrastructure_VoltageCorner_t v = (QnnHtpPerfInfrastructure_VoltageCorner_t)e->profile->corner;
-    return (QnnHtpPerfInfrastructure_PowerConfig_t){
-        .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3,
-        .dcvsV3Config = {
-            .contextId = id, .setDcvsEnable = 1,
-            .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE, .setSleepLatency = 1,
-            .sleepLatency = e->profile->sleep_us, .setBusParams = 1, .busVoltageCornerMin = v,
-            .busVoltageCornerTarget = v, .busVoltageCornerMax = v,
-            .setCoreParams = 1, .coreVoltageCornerMin = v, .coreVoltageCornerTarget = v, .coreVoltageCornerMax = v,
-        },
-    };
-}
-
-static uint32_t power_configs(const struct htp_extension *e, uint32_t id,
-                              QnnHtpPerfInfrastructure_PowerConfig_t c[MAX_CUSTOM])
-{
-    const struct htp_core_params none = { 0 }, *core = core_of(e) ? core_of(e) : &none;
-    uint32_t n = 0, polling = core->polling.given ? core->polling.value : e->profile->polling_us;
-    if (e->profile->sleep_us)
-        c[n++] = clock_vote(e, id);
-    c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY;
-    c[n++].rpcControlLatencyConfig = core->latency.given ? core->latency.value : 100;
-    c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME;
-    c[n++].rpcPollingTimeConfig = polling;
-    if (core->hmx_timeout.given) {
-        c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_TIMEOUT_INTERVAL_US;
-        c[n++].hmxTimeoutIntervalUsConfig = core->hmx_timeout.value;
-    }
-    if (core->adaptive.value && !polling)
-        e->host.log(QNN_LOG_LEVEL_WARN, "adaptive_polling_time has no effect: the profile does not poll; "
-                                        "give rpc_polling_time");
-    if (core->adaptive.given && polling) {
-        c[n].option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_ADAPTIVE_POLLING_TIME;
-        c[n++].adaptivePollingTimeConfig = core->adaptive.value;
-    }
-    return n;
-}
-
-/* The core that vote `i` is for; a file without cores means the first one. */
-static uint32_t core_at(const struct htp_extension *e, uint32_t i)
-{
-    const struct htp_device_params *d = device_of(e);
-    return d && d->core_ids.n ? ((const uint32_t *)d->core_ids.items)[i] : 0;
-}
-
-static uint32_t count_cores(const struct htp_extension *e)
-{
-    const struct htp_device_params *d = device_of(e);
-    return d && d->core_ids.n ? (uint32_t)d->core_ids.n : 1;
-}
-
-static enum status vote(struct htp_extension *e, const QnnHtpDevice_PerfInfrastructure_t *perf, uint32_t i)
-{
-    QnnHtpPerfInfrastructure_PowerConfig_t configs[MAX_CUSTOM];
-    const QnnHtpPerfInfrastructure_PowerConfig_t *list[MAX_CUSTOM + 1] = { NULL };
-    uint32_t *id = &e->power_ids[i];
-
-    Qnn_ErrorHandle_t error = *id ? QNN_SUCCESS : perf->createPowerConfigId(0, core_at(e, i), id);
-    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "devices/0/core_id %u: error %u; the SoC has fewer cores", core_at(e, i),
-              (unsigned)QNN_GET_ERROR_CODE(error));
-
-    memset(configs, 0, sizeof(configs));
-    uint32_t n = power_configs(e, *id, configs);
-    for (uint32_t k = 0; k < n; k++)
-        list[k] = &configs[k];
-    error = perf->setPowerConfig(*id, list);
-    RETURN_IF(error != QNN_SUCCESS, ST_STATE, "performance profile \"%s\": error %u", e->profile->name,
-              (unsigned)QNN_GET_ERROR_CODE(error));
-    return ST_OK;
-}
-
-static int before_execute(void *self, Qnn_GraphHandle_t graph)
+static int stage(void *self, enum extension_stage stage, bool begins)
 {
     struct htp_extension *e = self;
-    const QnnHtpDevice_PerfInfrastructure_t *perf;
-
-    (void)graph;
-    if (!e->profile || (!e->profile->sleep_us && !core_of(e)))
-        return ST_OK; /* a profile that leaves the clocks alone, and no settings of a core beside it */
-    TRY(infrastructure(e, &perf));
-    for (uint32_t i = 0; i < count_cores(e); i++)
-        TRY(vote(e, perf, i));
-    return ST_OK;
+    return htp_voter_stage(&e->voter, stage, begins);
 }
 
-static int after_execute(void *self, Qnn_GraphHandle_t graph)
-{
-    struct htp_extension *e = self;
-    const QnnHtpDevice_PerfInfrastructure_t *perf;
-
-    (void)graph;
-    for (uint32_t i = 0; i < MAX_CORES; i++) {
-        if (!e->power_ids[i])
-            continue;
-        TRY(infrastructure(e, &perf));
-        perf->destroyPowerConfigId(e->power_ids[i]);
-        e->power_ids[i] = 0;
-    }
-    return ST_OK;
-}
+/* ---- what programs ask for -------------------------------------------------------------------------------------------- */
 
 static bool shared_io(void *self)
 {
@@ -525,9 +420,8 @@ __attribute__((visibility("default"))) const struct extension openqnn_extension 
     .context_configs = context_configs,
     .context_created = context_created,
     .graph_configs = graph_configs,
-    .before_execute = before_execute,
-    .after_execute = after_execute,
     .context_freed = context_freed,
+    .stage = stage,
     .shared_io = shared_io,
     .profiling_level = profiling_level,
 };

@@ -62,7 +62,9 @@ static const struct json_field graph_fields[] = {
     {}
 };
 static const struct json_field core_fields[] = {
-    ROW("perf_profile", JSON_STRING, "the votes of a performance profile; --perf_profile wins", "test_votes",
+    ROW("perf_profile", JSON_STRING, "the votes of a performance profile while graphs are made, executed and freed, and "
+        "lower ones in between; --perf_profile wins",
+        "test_votes, test_htp_tools.py: test_power_states",
         .offset = C(profile)),
     ROW("rpc_control_latency", JSON_U32, "RPC_CONTROL_LATENCY", "test_votes", .offset = C(latency.value),
         .seen = C(latency.given)),
@@ -143,19 +145,26 @@ const struct json_field htp_params_fields[] = {
 };
 /* clang-format on */
 
-/* One corner for bus and core, least, wanted and most; polling where the documents have it on. */
+/* States that profiles go to when nothing is done, and that no file can name. */
+static const struct htp_profile relaxed = { "RELAXED_POWER_STATE", 2000, DCVS_VOLTAGE_VCORNER_SVS, 0,
+                                            .least = DCVS_VOLTAGE_VCORNER_SVS2 };
+static const struct htp_profile released = { "RELEASED_POWER_STATE", 65535, DCVS_VOLTAGE_VCORNER_MIN_VOLTAGE_CORNER, 0,
+                                             .least = DCVS_VOLTAGE_VCORNER_MIN_VOLTAGE_CORNER };
+
+/* One corner for bus and core, least, wanted and most; polling where the documents have it on. Which state the balanced and
+ * the extreme profile go to is not documented: the balanced ones as high_performance, the extreme one as its neighbours. */
 static const struct htp_profile profiles[] = {
-    { "burst", 40, DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 9999 },
-    { "sustained_high_performance", 100, DCVS_VOLTAGE_VCORNER_TURBO, 9999 },
-    { "high_performance", 100, DCVS_VOLTAGE_VCORNER_TURBO, 9999 },
-    { "balanced", 1000, DCVS_VOLTAGE_VCORNER_NOM_PLUS, 0 },
-    { "low_balanced", 1000, DCVS_VOLTAGE_VCORNER_NOM, 0 },
-    { "high_power_saver", 1000, DCVS_VOLTAGE_VCORNER_SVS_PLUS, 0 },
-    { "power_saver", 1000, DCVS_VOLTAGE_VCORNER_SVS, 0 },
-    { "low_power_saver", 1000, DCVS_VOLTAGE_VCORNER_SVS2, 0 },
-    { "extreme_power_saver", 1000, DCVS_VOLTAGE_CORNER_DISABLE, 0 },
-    { "system_settings", 0, 0, 0 }, /* no vote */
-    { "default", 0, 0, 0 },
+    { "burst", 40, DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 9999, .idle = &relaxed, .sustained = true },
+    { "sustained_high_performance", 100, DCVS_VOLTAGE_VCORNER_TURBO, 9999, .idle = &relaxed, .sustained = true },
+    { "high_performance", 100, DCVS_VOLTAGE_VCORNER_TURBO, 9999, .idle = &relaxed },
+    { "balanced", 1000, DCVS_VOLTAGE_VCORNER_NOM_PLUS, 0, .idle = &relaxed },
+    { "low_balanced", 1000, DCVS_VOLTAGE_VCORNER_NOM, 0, .idle = &relaxed },
+    { "high_power_saver", 1000, DCVS_VOLTAGE_VCORNER_SVS_PLUS, 0, .idle = &released },
+    { "power_saver", 1000, DCVS_VOLTAGE_VCORNER_SVS, 0, .idle = &released },
+    { "low_power_saver", 1000, DCVS_VOLTAGE_VCORNER_SVS2, 0, .idle = &released },
+    { "extreme_power_saver", 1000, DCVS_VOLTAGE_CORNER_DISABLE, 0, .idle = &released },
+    { .name = "system_settings" }, /* no vote */
+    { .name = "default" },
 };
 
 enum status htp_params_read(const char *path, struct htp_params *ret, struct arena *arena)

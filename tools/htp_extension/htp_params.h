@@ -67,10 +67,13 @@ struct htp_params {
 /* A graph option of openqnn alone, docs/htp-options.md. */
 #define HTP_OPTION_FLOAT32 0x4F510001
 
-/* What a performance profile votes for: the table of the public documents. */
+/* What a performance profile votes for, and its state between stages of work: the table of the public documents. */
 struct htp_profile {
     const char *name;
     uint32_t sleep_us, corner, polling_us;
+    const struct htp_profile *idle; /* NULL: the profile has no votes, or is such a state itself */
+    bool sustained;                 /* votes stay for a time before they are lowered */
+    uint32_t least;                 /* corner, where it is another one: DCVS chooses between the two */
 };
 
 extern const struct json_field htp_params_fields[];                                         /* ends with an empty one */

@@ -132,6 +132,7 @@ static enum status start(struct run *r, struct slot *s, uint64_t number)
     s->profiled = is_profiled(r, number);
     s->done = false;
     Qnn_ProfileHandle_t profile = s->profiled ? s->profile : NULL;
+    TRY(session_stage(r->s, EXTENSION_INFERENCE, true));
     s->start_ns = clock_ns();
     r->first_ns = r->first_ns ? r->first_ns : s->start_ns;
     s->busy = true;
@@ -169,6 +170,7 @@ static enum status complete(struct run *r, struct slot *s)
         return ST_OK;
     await(r, s);
     s->busy = false;
+    TRY(session_stage(r->s, EXTENSION_INFERENCE, false));
     struct graph_io *io = r->io;
     if (s->error != QNN_SUCCESS && !ended_early(s))
         return library_fail(&r->s->backend.api, s->error, "Execute failure: graph \"%s\", inference %" PRIu64,

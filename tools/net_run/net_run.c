@@ -212,7 +212,8 @@ static void ask_for_performance(const struct net_run *o, const struct session *s
 {
     const QNN_INTERFACE_VER_TYPE *api = &s->backend.api;
     QnnDevice_Infrastructure_t infra = NULL;
-    if (!o->perf_given || (s->extension.table && s->extension.table->before_execute))
+    const struct extension *extension = s->extension.table;
+    if (!o->perf_given || (extension && (extension->before_execute || extension->stage)))
         return; /* the extension library sees to it */
     Qnn_ErrorHandle_t error =
         api->deviceGetInfrastructure ? api->deviceGetInfrastructure(&infra) : QNN_COMMON_ERROR_NOT_SUPPORTED;

@@ -116,7 +116,14 @@ enum status session_open(struct session *s, const struct session_options *opt)
     TRY(read_config(s));
     TRY(open_backend(s));
     TRY(config_for_context(s));
-    return extension_context_configs(s);
+    TRY(extension_context_configs(s));
+    return session_stage(s, EXTENSION_INIT, true);
+}
+
+static enum status end_init(struct session *s)
+{
+    TRY(extension_graphs_loaded(s));
+    return session_stage(s, EXTENSION_INIT, false);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------- */
@@ -154,7 +161,7 @@ enum status session_finalize(struct session *s)
         tool_log(TOOL_INFO, "graph \"%s\" finalized in %.1f ms", g->name, (double)(m.stop_ns - m.start_ns) / 1e6);
     }
     tool_progress("Finalizing graph", 1, 1);
-    return extension_graphs_loaded(s);
+    return end_init(s);
 }
 
 enum status session_save(struct session *s, const char *path)
@@ -292,7 +299,7 @@ enum status session_retrieve(struct session *s, const char *path, bool map)
     /* Kept until the end when the client promised so; the backend has its own copy otherwise. */
     if (!s->config.context.persistent)
         free_binary(s);
-    return extension_graphs_loaded(s);
+    return end_init(s);
 }
 
 enum status session_update(struct session *s, const char *path)
@@ -331,8 +338,15 @@ void session_describe(const struct session *s)
     }
 }
 
+static void stage_deinit(struct session *s, bool begins)
+{
+    if (session_stage(s, EXTENSION_DEINIT, begins) != ST_OK)
+        tool_log(TOOL_WARN, "%s", status_text());
+}
+
 static void free_context(struct session *s)
 {
+    stage_deinit(s, true);
     struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_DEINIT,
                                  .profile = s->profile,
                                  .start_ns = clock_ns() };
@@ -343,6 +357,7 @@ static void free_context(struct session *s)
     if (session_measured(s, &m) != ST_OK)
         tool_log(TOOL_WARN, "%s", status_text());
     extension_context_freed(s);
+    stage_deinit(s, false);
 }
 
 void session_close(struct session *s)

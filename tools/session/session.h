@@ -168,6 +168,8 @@ void session_free(struct session *s, Qnn_Tensor_t *t, void *memory); /* NULL all
 /* Around the executions of one graph. */
 enum status session_before_execute(struct session *s, const struct session_graph *g);
 enum status session_after_execute(struct session *s, const struct session_graph *g);
+/* A stage of the work begins or ends, for power votes; executions of several threads may overlap. */
+enum status session_stage(struct session *s, enum extension_stage stage, bool begins);
 
 /* Loads libQnnSystem.so unless it is loaded. */
 enum status session_need_system(struct session *s, const char *why);

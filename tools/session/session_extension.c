@@ -257,6 +257,11 @@ enum status session_after_execute(struct session *s, const struct session_graph 
     return ASK(s, after_execute, g->handle);
 }
 
+enum status session_stage(struct session *s, enum extension_stage stage, bool begins)
+{
+    return s->opt.executes ? ASK(s, stage, stage, begins) : ST_OK;
+}
+
 void extension_context_freed(struct session *s)
 {
     if (s->extension.table && s->extension.table->context_freed)

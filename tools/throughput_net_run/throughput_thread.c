@@ -218,9 +218,11 @@ static enum status execute(struct tp_thread *t, struct tp_graph *g, uint64_t num
 {
     uint64_t execution = number % g->io.executions;
     TRY(load(t, g, execution));
+    TRY(session_stage(&t->target->session, EXTENSION_INFERENCE, true));
     uint64_t start = clock_ns();
     Qnn_ErrorHandle_t error = call(t, g);
     uint64_t stop = clock_ns();
+    TRY(session_stage(&t->target->session, EXTENSION_INFERENCE, false));
     if (QNN_GET_ERROR_CODE(error) == QNN_GRAPH_ERROR_EARLY_TERMINATION) /* waits for more frames; there is no output */
         return measured(t, g, start, stop);
     if (error != QNN_SUCCESS)
