@@ -125,6 +125,30 @@ class Timelines(TraceTest):
         self.refused("--schematic", "b/net.bin", "--config", "top.json", says="--output")
 
 
+class Json(TraceTest):
+    def test_json(self):
+        """The tree of the log: an event stands below the one that it belongs to, and a share is that of one unit below one event."""
+        self.prepare(branches(side=16), side=16, runs=3, level=("--profiling_level", "linting"))
+        self.view("--output", "p.json", name="Json")
+        record = next(r for r in json.loads(self.read("p.json"))["logs"][0]["records"] if r["method"] == "execute")
+        roots = {e["name"]: e for e in record["events"]}
+        cycles = roots["Accelerator (execute) time (cycles)"]
+        self.assertEqual(sum(e["average"] for e in cycles["events"]), cycles["average"])
+        lint = next(e for name, e in roots.items() if "critical path" in name)
+        left = next(e for e in lint["events"] if e["name"].startswith("convLeft1:"))
+        self.assertEqual(left["count"], 3)  # once a run: other operators have their own
+        self.assertEqual(len([e for e in left["events"] if e["name"].startswith("Wait")]), 1)
+        sums, cycles_of = {}, {e["name"]: e["average"] for e in cycles["events"]}
+        for node in record["nodes"]:
+            key = (node["parent"], node["unit"])
+            sums[key] = sums.get(key, 0) + node["share"]
+            if key == ("Accelerator (execute) time (cycles)", "cycles"):
+                self.assertAlmostEqual(node["share"], cycles_of[node["name"]] / cycles["average"])
+        self.assertGreaterEqual(len(sums), 3)
+        for total in sums.values():
+            self.assertAlmostEqual(total, 1)
+
+
 class Names(TraceTest):
     def test_long_names(self):
         """Names of any length: no two events become one, so that times, cycles and beginnings are not averaged together."""

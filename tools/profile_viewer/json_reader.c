@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method every event
- * with its average, least and most over all calls; events of nodes also with their share of the time of all nodes. */
+/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method a tree of events
+ * as in the log, each with its average, least and most over all calls. Events of nodes are listed once more, with their share
+ * of what all nodes below the same event have in the same unit. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "profile_viewer/profile_reader.h"
@@ -12,6 +14,7 @@
 struct line {
     const char *name;
     uint32_t type, unit;
+    size_t parent; /* line, SIZE_MAX: none */
     uint64_t count, sum, least, most;
 };
 
@@ -43,21 +46,35 @@ static void add_value(struct line *l, uint64_t v)
     l->count++;
 }
 
-/* Calls have their events in the same order, so the search starts where the event should be. */
-static enum status add_event(struct group *g, const struct prof_event *e, size_t hint)
+/* The line of an event below line `parent`. Calls have their events in the same order, so the search starts where the event
+ * should be. */
+static struct line *find_line(struct group *g, const struct prof_event *e, size_t parent, size_t hint)
 {
     const char *name = e->name ? e->name : "";
+
     for (size_t i = 0; i < g->lines.n; i++) {
         struct line *l = &g->lines.at[(hint + i) % g->lines.n];
-        if (l->type == e->type && l->unit == e->unit && str_eq(l->name, name)) {
-            add_value(l, e->value);
-            return ST_OK;
-        }
+        if (l->parent == parent && l->type == e->type && l->unit == e->unit && str_eq(l->name, name))
+            return l;
     }
     struct line *l = vec_push(&g->lines);
-    RETURN_IF(!l, ST_NO_MEMORY, "no memory for the events of the log");
-    *l = (struct line){ .name = name, .type = e->type, .unit = e->unit };
-    add_value(l, e->value);
+    if (l)
+        *l = (struct line){ .name = name, .type = e->type, .unit = e->unit, .parent = parent };
+    return l;
+}
+
+static enum status add_events(struct group *g, const struct prof_log_record *r)
+{
+    CLEANUP(mem_freep) size_t *lines = mem_array(size_t, (size_t)r->n_events + 1); /* of its events */
+    RETURN_IF(!lines, ST_NO_MEMORY, "no memory for the events of the log");
+
+    for (uint32_t i = 0; i < r->n_events; i++) {
+        const struct prof_event *e = &r->events[i];
+        struct line *l = find_line(g, e, e->parent < 0 ? SIZE_MAX : lines[e->parent], i);
+        RETURN_IF(!l, ST_NO_MEMORY, "no memory for the events of the log");
+        lines[i] = (size_t)(l - g->lines.at);
+        add_value(l, e->value);
+    }
     return ST_OK;
 }
 
@@ -73,9 +90,7 @@ static enum status add_record(struct groups *all, const struct prof_log_record *
     g->graph = graph;
     g->calls++;
     add_value(&g->own, r->stop_us - r->start_us);
-    for (uint32_t i = 0; i < r->n_events; i++)
-        TRY(add_event(g, &r->events[i], i));
-    return ST_OK;
+    return add_events(g, r);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------------- */
@@ -94,25 +109,71 @@ static void set_values(json_t *to, const struct line *l)
     json_object_set_new(to, "count", json_integer((json_int_t)l->count));
 }
 
-static json_t *line_json(const struct line *l, uint64_t nodes_sum)
+static json_t *line_json(const struct line *l)
 {
     json_t *o = json_object();
     set_text(o, "name", l->name);
+    json_object_set_new(o, "type", json_integer(l->type));
     set_text(o, "unit", prof_unit_name(l->unit));
     set_values(o, l);
-    if (l->type == PROF_NODE && nodes_sum)
-        json_object_set_new(o, "share", json_real((double)l->sum / (double)nodes_sum));
     return o;
+}
+
+/* Parents stand before their children. */
+static void put_tree(const struct group *g, json_t *roots, json_t **of)
+{
+    for (size_t i = 0; i < g->lines.n; i++) {
+        const struct line *l = &g->lines.at[i];
+        json_t *list = roots;
+
+        of[i] = line_json(l);
+        if (l->parent != SIZE_MAX) {
+            list = json_object_get(of[l->parent], "events");
+            if (!list) {
+                list = json_array();
+                json_object_set_new(of[l->parent], "events", list);
+            }
+        }
+        json_array_append_new(list, of[i]);
+    }
+}
+
+static bool shares(const struct line *a, const struct line *b)
+{
+    return a->type == PROF_NODE && b->type == PROF_NODE && a->parent == b->parent && a->unit == b->unit;
+}
+
+static void put_nodes(const struct group *g, json_t *nodes)
+{
+    const struct line *last = NULL;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < g->lines.n; i++) {
+        const struct line *l = &g->lines.at[i];
+        if (l->type != PROF_NODE)
+            continue;
+        if (!last || !shares(l, last)) {
+            sum = 0;
+            for (size_t k = 0; k < g->lines.n; k++)
+                sum += shares(l, &g->lines.at[k]) ? g->lines.at[k].sum : 0;
+        }
+        last = l;
+        json_t *o = line_json(l);
+        set_text(o, "parent", l->parent == SIZE_MAX ? "" : g->lines.at[l->parent].name);
+        if (sum)
+            json_object_set_new(o, "share", json_real((double)l->sum / (double)sum));
+        json_array_append_new(nodes, o);
+    }
 }
 
 static json_t *group_json(const struct group *g)
 {
     json_t *o = json_object(), *events = json_array(), *nodes = json_array(), *own = json_object();
-    uint64_t sum = 0;
-    for (size_t i = 0; i < g->lines.n; i++)
-        sum += g->lines.at[i].type == PROF_NODE ? g->lines.at[i].sum : 0;
-    for (size_t i = 0; i < g->lines.n; i++)
-        json_array_append_new(g->lines.at[i].type == PROF_NODE ? nodes : events, line_json(&g->lines.at[i], sum));
+    CLEANUP(mem_freep) json_t **of = mem_array(json_t *, g->lines.n + 1);
+
+    if (of)
+        put_tree(g, events, of);
+    put_nodes(g, nodes);
     set_text(o, "graph", g->graph);
     set_text(o, "method", prof_method_name(g->method));
     json_object_set_new(o, "calls", json_integer((json_int_t)g->calls));
