@@ -114,6 +114,7 @@ static enum status say_hello(struct rpc_session *s, const struct rpc_session_opt
     if (st != ST_OK)
         return status_fail(ST_LOADING, "%s did not start as a session: %s", skel, status_text());
     s->usage.guards = r.hello.guards;
+    s->usage.base_bytes = s->usage.malloc_bytes = r.malloc_bytes;
     return check_hello(&r, &q.hello, skel);
 }
 

@@ -55,7 +55,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 9, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 10, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -128,6 +128,7 @@ struct rpc_io {
 
 /* How long a run took to get fast memory, how often it gave way to others of higher priority, and what that took. */
 struct rpc_yields {
+    uint64_t units_ns; /* until no other lane computes in its memory: matrix and vector units */
     uint64_t acquire_ns;
     uint32_t count;
     uint64_t release_ns, wait_ns, restore_ns; /* saving fast memory, waiting, putting it back; part of exec_ns */
@@ -173,6 +174,8 @@ void rpc_guards_text(uint32_t guards, char ret[RPC_GUARDS_TEXT_MAX]);
 /* What a session holds, for placing contexts and for leak tests. */
 struct rpc_usage {
     uint64_t mapped_bytes, heap_bytes, budget;
+    uint64_t malloc_bytes,
+        base_bytes; /* of its process: handed out by malloc now, and when it had just begun; 0 in process */
     uint32_t n_maps, n_programs;
     int32_t pid;           /* 0: in process */
     uint32_t guards;       /* enum rpc_guard; 0 in process and in sanitizer builds */

@@ -86,6 +86,7 @@ enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const in
         pthread_mutex_lock(&s->lock);
         s->usage.mapped_bytes = ret->mapped_bytes;
         s->usage.heap_bytes = ret->heap_bytes;
+        s->usage.malloc_bytes = ret->malloc_bytes;
         s->usage.n_maps = ret->n_maps;
         s->usage.n_programs = ret->n_programs;
         pthread_mutex_unlock(&s->lock);

@@ -79,6 +79,7 @@ struct rpc_request {
 struct rpc_reply {
     uint32_t magic, type, seq, status;
     uint64_t mapped_bytes, heap_bytes; /* what the session holds after this message */
+    uint64_t malloc_bytes;             /* of its process, all that malloc has handed out; 0: it is no process of its own */
     uint32_t n_maps, n_programs;
     union {
         struct rpc_hello hello;

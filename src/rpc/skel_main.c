@@ -10,6 +10,7 @@
  * It lives as long as its client: it ends with the socket, or with the client's pidfd when somebody else keeps the socket
  * open. */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -91,9 +92,18 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int c
     return thread_start(&k->heartbeat, "qnn-heartbeat", heartbeat, &common->heartbeat);
 }
 
+/* What malloc has handed out in this process. */
+static uint64_t bytes_in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return m.uordblks + m.hblkhd;
+}
+
 static void answer_hello(const struct skel *k, const struct rpc_request *q, enum status st)
 {
     struct rpc_reply r = { .magic = RPC_MAGIC, .type = RPC_HELLO, .seq = q->seq, .status = st };
+    r.malloc_bytes = bytes_in_use();
     r.hello = (struct rpc_hello){ .version = RPC_LINK_VERSION, .arch = (uint32_t)k->arch, .guards = k->guards };
     strcpy(r.hello.build_id, RPC_BUILD_ID);
     if (st != ST_OK)
@@ -158,6 +168,7 @@ static void serve(struct skel *k)
             p.cut ? status_fail(ST_COMMUNICATION, "too many descriptors") : rpc_request_check(bytes, p.size, p.n_fds, &q);
         if (st == ST_OK) {
             worker_handle(k->worker, &q, p.fds, &r);
+            r.malloc_bytes = bytes_in_use();
         } else {
             memset(&r, 0, sizeof(r));
             r.status = st;

@@ -159,14 +159,15 @@ static bool has_to_wait(struct worker *w, const struct worker_program *p)
     return p && !p->running && (p->runs || worker_shares(w, p));
 }
 
-static void do_run(struct worker *w, struct worker_program *p, const struct worker_hook *hook, uint64_t begin)
+/* `begin`: when it was this program's turn; `free`: when nothing was in its way any more. */
+static void do_run(struct worker *w, struct worker_program *p, const struct worker_hook *hook, uint64_t begin, uint64_t free)
 {
     struct rpc_call *c = p->area;
     p->hook = hook;
     p->priority = c->priority;
     p->hold = c->hold;
     worker_nice_use(w, p);
-    p->yields = (struct rpc_yields){ 0 };
+    p->yields = (struct rpc_yields){ .units_ns = free - begin };
     c->queue_ns = begin > c->submit_ns ? begin - c->submit_ns : 0;
     c->exec_ns = c->n_marks = 0;
     c->yields = p->yields;
@@ -200,7 +201,7 @@ static bool run_when(struct worker *w, uint32_t program, const struct worker_hoo
     }
     pthread_mutex_unlock(&w->lock);
     if (go)
-        do_run(w, p, hook, begin);
+        do_run(w, p, hook, begin, clock_ns());
     return !later;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method a tree of events
- * as in the log, each with its average, least and most over all calls. Events of nodes are listed once more, with their share
- * of what all nodes below the same event have in the same unit. */
+/* libQnnGpuProfilingReader.so and libQnnJsonProfilingReader.so: profiling logs as JSON. Per graph and method a
+ * tree of events as in the log, each with its average, least and most over all calls. Events of nodes are listed
+ * once more, with their share of what all nodes below the same event have in the same unit. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

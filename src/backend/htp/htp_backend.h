@@ -190,6 +190,7 @@ void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends 
 enum status htp_session_result(struct htp_session *s, enum status st);
 enum status htp_session_check(struct htp_session *s);
 uint64_t htp_sessions_heap(uint32_t *contexts); /* bytes in all sessions, and how many contexts are on them */
+uint64_t htp_sessions_base(void); /* bytes that the processes of all sessions had in use when they had just begun */
 
 /* Op packages (htp_packages.c): those of the context, for its session; whether all that the graph names are registered, and
  * whether there are any; and whether the session has what the context has. */
@@ -282,7 +283,7 @@ struct backend_context {
     struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
     struct htp_group *group;       /* that shares a spill-fill buffer, NULL: none */
     bool in_group_buffer;          /* its graphs spill there; under the group's lock */
-    uint64_t heap_before;          /* of all sessions when the context was made, UINT64_MAX: there were other contexts */
+    bool heap_first;               /* there was no other context when this one was made */
 };
 
 struct backend_graph {

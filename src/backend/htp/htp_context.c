@@ -39,8 +39,8 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
     pthread_mutex_init(&c->lock, NULL);
     if (c->own.memory_profiling) {
         uint32_t contexts;
-        uint64_t heap = htp_sessions_heap(&contexts);
-        c->heap_before = contexts ? UINT64_MAX : heap;
+        htp_sessions_heap(&contexts);
+        c->heap_first = !contexts;
     }
     enum status st = htp_context_check(c);
     if (st == ST_OK)
@@ -247,8 +247,8 @@ uint32_t htp_profile_level(uint32_t level)
 static void add_heap(struct backend_context *c, enum backend_stage stage, struct prof *prof, int32_t parent)
 {
     uint32_t contexts;
-    if (stage == STAGE_LOAD && c->heap_before != UINT64_MAX)
-        prof_add(prof, parent, 30002, PROF_UNIT_BYTES, c->heap_before, "DSP:before_context_created");
+    if (stage == STAGE_LOAD && c->heap_first) /* its session has begun by now, and what it had then is known */
+        prof_add(prof, parent, 30002, PROF_UNIT_BYTES, htp_sessions_base(), "DSP:before_context_created");
     if (stage != STAGE_DEINIT)
         return;
     uint64_t heap = htp_sessions_heap(&contexts);

@@ -166,6 +166,7 @@ static void add_yields(const struct backend_run *r, const struct rpc_yields *y)
         event(r, 3008, PROF_UNIT_US, (y->restore_ns + 500) / 1000, "Yield restore time");
     }
     event(r, 3010, PROF_UNIT_US, (y->acquire_ns + 500) / 1000, "Time for initial VTCM acquire");
+    event(r, 3011, PROF_UNIT_US, (y->units_ns + 500) / 1000, "Time for HVX + HMX power on and acquire");
 }
 
 static void add_events(const struct backend_graph *g, const struct backend_run *r, const struct total *t, bool detailed)
@@ -201,6 +202,7 @@ static void add_times(struct total *t, const struct rpc_run *run)
     t->exec_ns += run->exec_ns;
     t->polls += run->polls;
     t->sleeps += run->sleeps;
+    t->yields.units_ns += y->units_ns;
     t->yields.acquire_ns += y->acquire_ns;
     t->yields.count += y->count;
     t->yields.release_ns += y->release_ns;

@@ -195,6 +195,23 @@ void htp_session_put(struct htp_session *s)
     pthread_mutex_unlock(&lock);
 }
 
+uint64_t htp_sessions_base(void)
+{
+    uint64_t sum = 0;
+
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < HTP_MAX_SESSIONS; i++) {
+        struct rpc_usage u = { 0 };
+
+        if (!sessions[i])
+            continue;
+        sessions[i]->link->usage(sessions[i]->s, &u);
+        sum += u.base_bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return sum;
+}
+
 uint64_t htp_sessions_heap(uint32_t *contexts)
 {
     uint64_t sum = 0;
@@ -205,7 +222,7 @@ uint64_t htp_sessions_heap(uint32_t *contexts)
         if (!sessions[i])
             continue;
         sessions[i]->link->usage(sessions[i]->s, &u);
-        sum += u.heap_bytes + u.mapped_bytes;
+        sum += u.mapped_bytes + (u.malloc_bytes ? u.malloc_bytes : u.heap_bytes);
         *contexts += sessions[i]->users;
     }
     pthread_mutex_unlock(&lock);
