@@ -279,6 +279,17 @@ uint32_t binary_crc_join(uint32_t first, uint32_t second, uint64_t second_bytes)
 /* ST_BAD_BINARY: it is not that of the section. */
 enum status binary_section_check(const struct binary_section *s, uint32_t crc);
 
+/* A graph, and those that share its constants, as a file of their own (binary_pick.c): `head`, and right behind it the bytes
+ * at `rest`, which stay those of `b`. */
+struct binary_pick {
+    struct binary_image head; /* whole pages where there is a rest */
+    const uint8_t *rest;
+    uint64_t rest_bytes;
+    uint32_t graph, n_graphs; /* its number in the pick; how many there are */
+};
+enum status binary_pick(const struct binary *b, uint32_t graph, struct binary_pick *ret);
+void binary_pick_free(struct binary_pick *p); /* the head */
+
 /* Bytes moved when a node runs once (all of its tiles), by enum binary_place: each operand once, workspaces and states in
  * and out; a view over its own memory moves nothing. */
 struct binary_traffic {
