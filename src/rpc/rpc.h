@@ -97,6 +97,12 @@ struct rpc_wait {
     bool adaptive;         /* start polling only when the answer is about due, going by the last runs of this program */
 };
 
+/* A part of a file. */
+struct rpc_piece {
+    int fd;
+    uint64_t offset, bytes;
+};
+
 /* Memory that a program computes in. The session trusts what it reads there: whoever writes into it during a run ends the
  * session at worst. */
 struct rpc_pool {
@@ -191,6 +197,9 @@ struct rpc_link {
     void (*close)(struct rpc_session *s);                 /* NULL allowed; ends the process and waits for it */
     bool (*alive)(struct rpc_session *s);
     enum status (*map)(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
+    /* Two parts of files as one mapping, for reading: `head` is whole pages, both begin at a page of their files. */
+    enum status (*map_joined)(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest,
+                              uint32_t *ret);
     enum status (*unmap)(struct rpc_session *s, uint32_t map); /* refused while a program uses it */
     enum status (*load)(struct rpc_session *s, struct rpc_load *l);
     enum status (*unload)(struct rpc_session *s, uint32_t program);

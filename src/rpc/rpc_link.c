@@ -121,6 +121,27 @@ enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t by
     return ST_OK;
 }
 
+enum status link_map_joined(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest, uint32_t *ret)
+{
+    uint64_t there;
+    int fds[] = { head->fd, rest->fd };
+    TRY(link_check(s));
+    for (int i = 0; i < 2; i++)
+        TRY(shared_fd_bytes(fds[i], &there));
+    RETURN_IF(fault_refuse(FAULT_REFUSE_MAP), ST_MAPPING, "a mapping of %llu bytes: refused by OPENQNN_FAULT",
+              (unsigned long long)(head->bytes + rest->bytes));
+
+    struct rpc_request q = { .type = RPC_MAP };
+    q.map.offset = head->offset;
+    q.map.bytes = head->bytes;
+    q.map.rest_offset = rest->offset;
+    q.map.rest_bytes = rest->bytes;
+    struct rpc_reply r;
+    TRY(link_exchange(s, &q, fds, 2, &r));
+    *ret = r.map.id;
+    return ST_OK;
+}
+
 static enum status by_id(struct rpc_session *s, enum rpc_type type, uint32_t id)
 {
     struct rpc_request q = { .type = type };

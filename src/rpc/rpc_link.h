@@ -71,6 +71,8 @@ enum status link_open(const struct rpc_transport *t, const char *build_id, const
 void link_close(struct rpc_session *s);
 bool link_alive(struct rpc_session *s);
 enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
+enum status link_map_joined(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest,
+                            uint32_t *ret);
 enum status link_unmap(struct rpc_session *s, uint32_t map);
 enum status link_load(struct rpc_session *s, struct rpc_load *l);
 enum status link_unload(struct rpc_session *s, uint32_t program);
@@ -87,7 +89,7 @@ bool link_abandon_all(void);
     .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,   \
     .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset,              \
     .usage = link_usage, .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup, \
-    .set_weights = link_set_weights, .abandon = link_abandon_all
+    .set_weights = link_set_weights, .map_joined = link_map_joined, .abandon = link_abandon_all
 
 /* ---- private to the link's files -------------------------------------------------------------------------------------- */
 

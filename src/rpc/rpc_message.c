@@ -9,7 +9,7 @@ static const struct {
     const char *name;
     uint8_t min_fds, max_fds;
 } types[RPC_TYPES] = {
-    [RPC_HELLO] = { "hello", 1, 2 },   [RPC_MAP] = { "map", 1, 1 },         [RPC_UNMAP] = { "unmap", 0, 0 },
+    [RPC_HELLO] = { "hello", 1, 2 },   [RPC_MAP] = { "map", 1, 2 },         [RPC_UNMAP] = { "unmap", 0, 0 },
     [RPC_LOAD] = { "load", 0, 0 },     [RPC_AREA] = { "area", 1, 1 },       [RPC_UNLOAD] = { "unload", 0, 0 },
     [RPC_RESET] = { "reset", 0, 0 },   [RPC_SCRATCH] = { "scratch", 0, 0 }, [RPC_SPILL] = { "spill-fill", 0, 0 },
     [RPC_BACKUP] = { "backup", 0, 0 }, [RPC_WEIGHTS] = { "weights", 0, 0 },
@@ -31,6 +31,9 @@ enum status rpc_request_check(const void *bytes, size_t n, unsigned n_fds, struc
     RETURN_IF(n_fds < types[q.type].min_fds || n_fds > types[q.type].max_fds, ST_COMMUNICATION,
               "a %s request with %u descriptors; %u to %u belong to it", types[q.type].name, n_fds, types[q.type].min_fds,
               types[q.type].max_fds);
+    RETURN_IF(q.type == RPC_MAP && (n_fds == 2) != (q.map.rest_bytes != 0), ST_COMMUNICATION,
+              "a map request with %u descriptors and %llu bytes behind the first", n_fds,
+              (unsigned long long)q.map.rest_bytes);
     if (q.type == RPC_HELLO)
         q.hello.build_id[RPC_BUILD_ID_MAX - 1] = 0;
     *ret = q;

@@ -61,7 +61,10 @@ struct rpc_request {
     uint32_t magic, type, seq, zero;
     union {
         struct rpc_hello hello; /* descriptors: struct rpc_common, the client's pidfd if it has one */
-        struct { uint64_t offset, bytes; uint32_t writable; } map;   /* descriptor: the memory */
+        struct {
+            uint64_t offset, bytes, rest_offset, rest_bytes;
+            uint32_t writable;
+        } map; /* descriptors: the memory; with rest_bytes, what is mapped right behind it */
         struct {
             uint64_t bytes;
             uint32_t map, graph, scratch_map, persistent_map, spill_map;

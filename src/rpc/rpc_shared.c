@@ -94,6 +94,41 @@ enum status shared_map(int fd, uint64_t offset, uint64_t bytes, bool writable, v
     return ST_OK;
 }
 
+static enum status map_over(void *at, int fd, uint64_t offset, uint64_t bytes)
+{
+    uint64_t there;
+    TRY(shared_fd_bytes(fd, &there));
+    RETURN_IF(!bytes || offset % PAGE || offset > there || bytes > there - offset, ST_MAPPING,
+              "%llu bytes at offset %llu of a descriptor that has %llu", (unsigned long long)bytes,
+              (unsigned long long)offset, (unsigned long long)there);
+    void *p = mmap(at, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+    RETURN_IF(p == MAP_FAILED, ST_MAPPING, "%llu bytes could not be mapped: %s", (unsigned long long)bytes,
+              strerrordesc_np(errno));
+    return ST_OK;
+}
+
+enum status shared_map_joined(const int fds[2], const uint64_t offsets[2], const uint64_t bytes[2], void **ret)
+{
+    uint64_t pages = shared_pages(bytes[1]);
+    RETURN_IF(!bytes[0] || bytes[0] % PAGE || bytes[0] > INT64_MAX - PAGE || pages > INT64_MAX - bytes[0], ST_MAPPING,
+              "%llu bytes and %llu behind them; the first part has to be whole pages", (unsigned long long)bytes[0],
+              (unsigned long long)bytes[1]);
+
+    uint8_t *at = mmap(NULL, bytes[0] + pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    RETURN_IF(at == MAP_FAILED, ST_MAPPING, "%llu bytes could not be mapped: %s", (unsigned long long)(bytes[0] + pages),
+              strerrordesc_np(errno));
+
+    enum status st = map_over(at, fds[0], offsets[0], bytes[0]);
+    if (st == ST_OK)
+        st = map_over(at + bytes[0], fds[1], offsets[1], bytes[1]);
+    if (st != ST_OK) {
+        munmap(at, bytes[0] + pages);
+        return st;
+    }
+    *ret = at;
+    return ST_OK;
+}
+
 void shared_unmap(void *at, uint64_t bytes)
 {
     if (at)

@@ -17,6 +17,8 @@ enum status shared_fd_bytes(int fd, uint64_t *ret);
 void shared_fd_file(int fd, uint64_t *ret_device, uint64_t *ret_inode); /* which file it is, zeros: nobody knows */
 /* Map `bytes` from page-aligned `offset`, after a look at what is really there. */
 enum status shared_map(int fd, uint64_t offset, uint64_t bytes, bool writable, void **ret);
+/* Two parts one behind the other, for reading: `head_bytes` are whole pages. */
+enum status shared_map_joined(const int fds[2], const uint64_t offsets[2], const uint64_t bytes[2], void **ret);
 void shared_unmap(void *at, uint64_t bytes); /* NULL allowed */
 uint64_t shared_pages(uint64_t bytes);       /* rounded up to whole pages; UINT64_MAX when that overflows */
 

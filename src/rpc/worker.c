@@ -50,32 +50,43 @@ static enum status free_slot(struct worker *w, uint32_t *ret)
     return ST_OK;
 }
 
+static enum status map_request(const struct rpc_request *q, const int *fds, uint64_t inside, void **ret)
+{
+    if (!q->map.rest_bytes)
+        return shared_map(fds[0], q->map.offset - inside, q->map.bytes + inside, q->map.writable, ret);
+    RETURN_IF(q->map.writable, ST_INVALID_ARG, "a mapping of two parts is for reading only");
+    return shared_map_joined(fds, (uint64_t[]){ q->map.offset, q->map.rest_offset },
+                             (uint64_t[]){ q->map.bytes, q->map.rest_bytes }, ret);
+}
+
 /* Only the thread that handles control messages adds mappings: between the two locked parts nobody takes the slot or the
  * space. */
-static enum status do_map(struct worker *w, const struct rpc_request *q, int fd, struct rpc_reply *r)
+static enum status do_map(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *r)
 {
-    uint64_t inside = q->map.offset % PAGE, pages = shared_pages(q->map.bytes + inside);
+    uint64_t inside = q->map.offset % PAGE, bytes = q->map.bytes + q->map.rest_bytes, pages = shared_pages(bytes + inside);
     uint32_t slot = 0;
     void *at = NULL;
-    RETURN_IF(!q->map.bytes || q->map.bytes > INT64_MAX - PAGE || q->map.offset > INT64_MAX - PAGE, ST_INVALID_ARG,
-              "a mapping of %llu bytes at offset %llu", (unsigned long long)q->map.bytes, (unsigned long long)q->map.offset);
+    RETURN_IF(!q->map.bytes || q->map.bytes > INT64_MAX - PAGE || q->map.offset > INT64_MAX - PAGE ||
+                  q->map.rest_bytes > INT64_MAX - PAGE - q->map.bytes,
+              ST_INVALID_ARG, "a mapping of %llu and %llu bytes at offset %llu", (unsigned long long)q->map.bytes,
+              (unsigned long long)q->map.rest_bytes, (unsigned long long)q->map.offset);
     pthread_mutex_lock(&w->lock);
     enum status st = worker_charge(w, pages, "a mapping");
     if (st == ST_OK)
         st = free_slot(w, &slot);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
-    TRY(shared_map(fd, q->map.offset - inside, q->map.bytes + inside, q->map.writable, &at));
+    TRY(map_request(q, fds, inside, &at));
     pthread_mutex_lock(&w->lock);
     struct worker_map *m = &w->maps.at[slot];
     *m = (struct worker_map){ .used = true,
                               .generation = worker_generation(w),
                               .at = at,
                               .data = (uint8_t *)at + inside,
-                              .bytes = q->map.bytes,
+                              .bytes = bytes,
                               .pages = pages,
                               .writable = q->map.writable };
-    shared_fd_file(fd, &m->device, &m->inode);
+    shared_fd_file(fds[0], &m->device, &m->inode);
     m->offset = q->map.offset;
     w->mapped_bytes += pages;
     w->n_maps++;
@@ -111,8 +122,7 @@ static enum status do_unmap(struct worker *w, uint32_t id)
 static enum status handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *r)
 {
     switch (q->type) {
-    case RPC_MAP:
-        return do_map(w, q, fds[0], r);
+    case RPC_MAP: return do_map(w, q, fds, r);
     case RPC_UNMAP:
         return do_unmap(w, q->id);
     case RPC_LOAD:

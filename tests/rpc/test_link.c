@@ -96,6 +96,50 @@ static void test_times_and_marks(void **state)
     kit_close(&c);
 }
 
+/* The tables of a binary from one file, its constants from another: one mapping, charged in pages, that runs. */
+static void test_joined_maps(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096 };
+    struct kit_client c;
+    struct rpc_usage before, after;
+    uint64_t bytes;
+    uint32_t map = 0;
+    OK(kit_open(&c));
+    int fd = kit_binary(&bytes);
+    struct rpc_piece head = { .fd = fd, .bytes = PAGE };
+    struct rpc_piece rest = { .fd = fd, .offset = PAGE, .bytes = bytes - PAGE };
+    kit_link->usage(c.s, &before);
+    OK(kit_link->map_joined(c.s, &head, &rest, &map));
+    kit_link->usage(c.s, &after);
+    assert_int_equal(after.mapped_bytes - before.mapped_bytes, (bytes + PAGE - 1) / PAGE * PAGE);
+
+    struct rpc_load l = { .map = map, .bytes = bytes };
+    uint32_t former = c.program;
+    OK(kit_link->load(c.s, &l));
+    c.program = l.program;
+    kit_fill(&c, 3);
+    OK(kit_run(&c, (struct rpc_wait){ 0, false }));
+    assert_true(kit_right(&c, 3));
+    OK(kit_link->unload(c.s, l.program));
+    OK(kit_link->unmap(c.s, map));
+    c.program = former;
+
+    struct rpc_piece wrong = head;
+    wrong.bytes = PAGE - 1;
+    assert_int_equal(kit_link->map_joined(c.s, &wrong, &rest, &map), ST_MAPPING);
+    assert_says("whole pages");
+    wrong = rest;
+    wrong.offset = 1;
+    assert_int_equal(kit_link->map_joined(c.s, &head, &wrong, &map), ST_MAPPING);
+    wrong = rest;
+    wrong.bytes = 1 << 30;
+    assert_int_equal(kit_link->map_joined(c.s, &head, &wrong, &map), ST_MAPPING);
+    kit_link->usage(c.s, &after);
+    assert_int_equal(after.mapped_bytes, before.mapped_bytes);
+    kit_close(&c);
+}
+
 /* Each is refused with its reason, and the session goes on. */
 static void test_refused_runs(void **state)
 {
@@ -433,11 +477,14 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "process") == 0)
         kit_link = kit_stub(kit_arch);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_times_and_marks), cmocka_unit_test(test_refused_runs),
-        cmocka_unit_test(test_refused_maps),  cmocka_unit_test(test_refused_loads),   cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_budget_of_programs), cmocka_unit_test(test_signals),    cmocka_unit_test(test_one_copy),
-        cmocka_unit_test(test_dynamic),       cmocka_unit_test(test_pools),           cmocka_unit_test(test_pause),
-        cmocka_unit_test(test_ways_to_wait),  cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_times_and_marks),
+        cmocka_unit_test(test_refused_runs), cmocka_unit_test(test_joined_maps),
+        cmocka_unit_test(test_refused_maps), cmocka_unit_test(test_refused_loads),
+        cmocka_unit_test(test_budget),       cmocka_unit_test(test_budget_of_programs),
+        cmocka_unit_test(test_signals),      cmocka_unit_test(test_one_copy),
+        cmocka_unit_test(test_dynamic),      cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_pause),        cmocka_unit_test(test_ways_to_wait),
+        cmocka_unit_test(test_nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
