@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -263,6 +264,29 @@ class NetRun(support.ToolTest):
         self.assertRegex(done.stdout, r" \d+\.\dms \[ INFO \] graph 1 \"clip\": 1 inputs, 1 outputs")
         self.assertIn("50 inferences", done.stdout)
         self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_graph_switching(self):
+        """One graph of two at a time, or both; the profile says which came and went."""
+        self.succeeds("qnn-context-binary-generator", "--backend", support.HTP, "--model", self.args[4], "--model_prefix", "Two", "--binary_file", "two",
+                      "--output_dir", "b")
+        self.write("clip.txt", self.floats("c.raw", 1, 2, 3, -4, 5, 6))
+        self.write("sum.txt", self.floats("a.raw", 1, 2, 3, 4, 5, 6) + " " + self.floats("b.raw", 10, 20, 30, 40, 50, 60))
+        args = ("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/two.bin", "--input_list", "sum.txt,clip.txt", "--output_dir", "out",
+                "--profiling_level", "basic", "--config_file", "c.json")
+        switching = {"is_persistent_binary": True, "memory_limit_hint": 1}
+        for settings, steps in ((switching, ["sum loaded", "sum unloaded", "clip loaded"]),
+                                (dict(switching, enable_graphs=["clip", "sum"]), ["clip loaded", "clip unloaded", "sum loaded", "sum unloaded"]),
+                                (dict(switching, graph_retention_order=["sum", "clip"]), ["sum loaded", "clip loaded"]), ({}, [])):
+            self.write("c.json", json.dumps({"context_configs": settings}))
+            self.succeeds(*args)
+            self.assertEqual(self.result("clip", "Result_0", "clip_out.raw"), [1, 2, 3, 0, 5, 6])
+            text = self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data_0.log")
+            found = dict.fromkeys(" ".join(words) for words in re.findall(r'Graph "(\w+)" (\w+)', text)) # averages repeat them
+            self.assertEqual(list(found), steps, text)
+        for settings, says in ((dict(switching, graph_retention_order=["sum", "other"]), ["other", "not in the binary"]),
+                               (dict(switching, is_persistent_binary=False, graph_retention_order=["sum"]), "PERSISTENT_BINARY")):
+            self.write("c.json", json.dumps({"context_configs": settings}))
+            self.fails(*args, says=says)
 
     def test_binary_updates(self):
         """Files that a client wrote: a context as it was first, with zeros for weights, and the section that has others; the last file given counts."""

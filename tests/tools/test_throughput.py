@@ -151,6 +151,15 @@ class Throughput(lpai_model.LpaiTest):
                 events = self.succeeds("qnn-profile-viewer", "--input_log", name + "/t0/qnn-profiling-data.log")
                 self.assertIn("Execute", events)
 
+    def test_graph_switching(self):
+        model = self.model()
+        self.succeeds("qnn-context-binary-generator", "--backend", HTP, "--model", model, "--binary_file", "net", "--output_dir", "bin")
+        context = {"is_persistent_binary": True, "memory_limit_hint": 1, "graph_retention_order": ["net"]}
+        cached = {"modelPath": "bin/net.bin", "loadFromCachedBinary": True}
+        self.check(self.measure({"loop": 5}, backend={"backendPath": HTP}, context=context, model=cached), [5])
+        config = self.case({"loop": 5}, backend={"backendPath": HTP}, context=dict(context, graph_retention_order=["other"]), model=cached)
+        self.fails("qnn-throughput-net-run", "--config", config, "--output", "result.json", says="not in the binary")
+
     def test_extension_library(self):
         self.model()
         self.write("htp.json", json.dumps({"devices": [{"cores": [{"perf_profile": "burst", "rpc_polling_time": 1234}]}], "memory": {"mem_type": "shared_buffer"}}))

@@ -283,7 +283,9 @@ enum status session_retrieve(struct session *s, const char *path, bool map)
     uint32_t n = 0;
     struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY,
                                  .profile = s->profile };
-    TRY(read_binary(s, path, map));
+    /* Graphs that are loaded again and again should come from a file: from memory they would be copied each time. */
+    bool switches = s->config.context.persistent && s->config.context.memory_limit;
+    TRY(read_binary(s, path, map || switches));
     TRY(describe_binary(s, path, &graphs, &n));
     m.start_ns = clock_ns();
     Qnn_ErrorHandle_t error = s->backend.api.contextCreateFromBinary(

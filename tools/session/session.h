@@ -67,7 +67,7 @@ struct session_config {
         int64_t memory_limit;
         bool persistent;
         bool has_priority, has_queue_depth, has_memory_limit, has_compatibility, has_persistent;
-        struct json_list enable_graphs;
+        struct json_list enable_graphs, retained;
     } context;
     struct json_list graphs; /* struct session_graph_config */
     struct {

@@ -39,6 +39,7 @@ static const struct json_field context_fields[] = {
     { "context_priority", JSON_ENUM, IN(context, priority), .names = priorities, .seen = IN(context, has_priority) },
     { "async_execute_queue_depth", JSON_U32, IN(context, queue_depth), .min = 1, .seen = IN(context, has_queue_depth) },
     { "enable_graphs", JSON_STRINGS, .offset = IN(context, enable_graphs) },
+    { "graph_retention_order", JSON_STRINGS, .offset = IN(context, retained) },
     { "memory_limit_hint", JSON_I64, IN(context, memory_limit), .max = INT64_MAX, .seen = IN(context, has_memory_limit) },
     { "is_persistent_binary", JSON_BOOL, IN(context, persistent), .seen = IN(context, has_persistent) },
     { "cache_compatibility_mode", JSON_ENUM, IN(context, compatibility), .names = compatibilities,
@@ -101,7 +102,7 @@ static const char *const *names_of(struct session *s, const struct json_list *l)
 
 enum status config_for_context(struct session *s)
 {
-    enum { MAX_CONFIGS = 6 };
+    enum { MAX_CONFIGS = 7 };
     QnnContext_Config_t *to = arena_array(&s->arena, QnnContext_Config_t, MAX_CONFIGS);
     s->context_configs = arena_array(&s->arena, const QnnContext_Config_t *, MAX_CONFIGS + 1);
     RETURN_IF(!to || !s->context_configs, ST_NO_MEMORY, "context settings");
@@ -118,6 +119,11 @@ enum status config_for_context(struct session *s)
         const char *const *names = names_of(s, &c->enable_graphs);
         RETURN_IF(!names, ST_NO_MEMORY, "names of graphs");
         to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = names };
+    }
+    if (c->retained.n) {
+        const char *const *names = names_of(s, &c->retained);
+        RETURN_IF(!names, ST_NO_MEMORY, "names of graphs");
+        to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_GRAPH_RETENTION_ORDER, .graphRetentionOrder = names };
     }
     if (c->has_memory_limit)
         to[n++] = (QnnContext_Config_t){ .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,

@@ -37,6 +37,10 @@ struct tp_model {
 struct tp_context {
     const char *name;
     uint32_t priority;
+    /* As in the configuration file of the other programs. */
+    int64_t memory_limit;
+    bool persistent;
+    struct json_list enable_graphs, retained;
 };
 
 enum { LOOP_COUNT, LOOP_SECONDS };

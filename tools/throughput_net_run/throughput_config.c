@@ -45,6 +45,10 @@ static const struct json_field model_fields[] = {
 };
 static const struct json_field context_fields[] = { { "contextName", JSON_STRING, .offset = X(name), .required = true },
                                                     { "priority", JSON_ENUM, X(priority), .names = priorities },
+                                                    { "is_persistent_binary", JSON_BOOL, .offset = X(persistent) },
+                                                    { "memory_limit_hint", JSON_I64, X(memory_limit), .max = INT64_MAX },
+                                                    { "enable_graphs", JSON_STRINGS, .offset = X(enable_graphs) },
+                                                    { "graph_retention_order", JSON_STRINGS, .offset = X(retained) },
                                                     {} };
 static const struct json_field thread_fields[] = {
     { "threadName", JSON_STRING, .offset = T(name), .required = true },

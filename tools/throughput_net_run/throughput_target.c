@@ -18,6 +18,11 @@ static struct session_config preset_of(const struct tp_thread_config *c)
     struct session_config preset = { 0 };
     preset.extensions.library = c->backend->extensions;
     preset.extensions.config = c->backend_config;
+    preset.context.has_persistent = preset.context.persistent = c->context->persistent;
+    preset.context.memory_limit = c->context->memory_limit;
+    preset.context.has_memory_limit = c->context->memory_limit != 0;
+    preset.context.enable_graphs = c->context->enable_graphs;
+    preset.context.retained = c->context->retained;
     preset.context.has_priority = c->context->priority != 0;
     preset.context.priority = preset.context.has_priority ? c->context->priority - 1 : 0;
     return preset;
