@@ -30,10 +30,11 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
         TRY(priority_check((uint32_t)c->priority, "context"));
         o->cfg.priority = (uint32_t)c->priority;
         return ST_OK;
-    case QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING:
-    case QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT:
+    case QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING: return ST_OK; /* nothing to decide: explanations are always kept */
+    case QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT: o->cfg.memory_limit = c->memoryLimitHint; return ST_OK;
     case QNN_CONTEXT_CONFIG_GRAPH_RETENTION_ORDER:
-        return ST_OK; /* nothing to decide: explanations are always kept, and all graphs stay in memory */
+        o->retained = c->graphRetentionOrder && *c->graphRetentionOrder ? c->graphRetentionOrder : NULL;
+        return ST_OK;
     case QNN_CONTEXT_CONFIG_OPTION_OEM_STRING:
         o->cfg.oem = c->oemString;
         return ST_OK;
@@ -136,6 +137,7 @@ static void context_free_parts(struct api_context *c, struct api_profile *profil
     vec_finish(&c->graphs);
     vec_finish(&c->tensors);
     names_free(c->enabled);
+    names_free(c->retained);
     mem_free(c->oem);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
@@ -157,7 +159,10 @@ enum status context_new(struct api_backend *b, const struct context_options *o, 
     c->oem = o->cfg.oem ? mem_strdup(o->cfg.oem) : NULL;
     c->cfg.oem = c->oem;
     c->enabled = o->enable_graphs ? copy_names(o->enable_graphs) : NULL;
-    bool ok = (c->oem || !o->cfg.oem) && (c->enabled || !o->enable_graphs);
+    c->retained = o->retained ? copy_names(o->retained) : NULL;
+    c->cfg.enabled = (const char *const *)c->enabled;
+    c->cfg.retained = (const char *const *)c->retained;
+    bool ok = (c->oem || !o->cfg.oem) && (c->enabled || !o->enable_graphs) && (c->retained || !o->retained);
     enum status st =
         ok ? device_hold(o->device, &c->device, &c->cfg.device) : status_fail(ST_NO_MEMORY, "no memory for a context");
     if (st == ST_OK)
@@ -247,6 +252,7 @@ static enum status context_create(struct api_backend *b, Qnn_DeviceHandle_t devi
     context_options_init(&o);
     o.device = device;
     TRY(context_options_read(config, &o));
+    TRY(context_switching_check(&o));
     TRY(context_new(b, &o, &c));
     return context_publish(b, c, ret);
 }

@@ -12,4 +12,9 @@ enum status context_publish(struct api_backend *b, struct api_context *c, void *
 void context_discard(struct api_context *c);
 void names_free(char **names);
 
+/* Graph switching (context_switching.c). Once all options are read: whether they go together; those that change nothing are
+ * taken out with a warning. And the names, once the binary is open. */
+enum status context_switching_check(struct context_options *o);
+enum status context_retained_check(const struct api_context *c);
+
 #endif

@@ -222,6 +222,7 @@ static enum status fill_context(struct api_context *c, const struct context_sour
     TRY(take_bytes(c, s));
     TRY(check_target(&c->binary, &c->cfg));
     TRY(check_enabled(c));
+    TRY(context_retained_check(c));
 
     context_watch(c, s->cancel);
     enum status st = load_graphs(c, s);
@@ -234,10 +235,11 @@ static enum status read_options(const struct context_source *s, struct context_o
 {
     context_options_init(o);
     o->device = s->device;
+    o->cfg.from_binary = true;
     TRY(context_options_read(s->config, o));
     if (s->list_config && *s->list_config)
         TRY(context_options_read(s->list_config, o)); /* the list's options win over those of the context */
-    return ST_OK;
+    return context_switching_check(o);
 }
 
 enum status context_load_begin(struct api_backend *b, const struct context_source *s, struct api_context **ret)

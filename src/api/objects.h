@@ -158,6 +158,7 @@ struct api_context {
     struct binary binary;          /* from_binary: the whole file */
     struct load_image *image;      /* from_binary: its bytes (load_image.h) */
     char **enabled;                /* ENABLE_GRAPHS, NULL: all; ends with NULL */
+    char **retained;               /* GRAPH_RETENTION_ORDER, the same way; NULL: none */
     VEC(struct api_graph *) graphs;
     VEC(struct tensor_entry) tensors; /* by id - 1 */
     struct ir_graph *shared;       /* context tensors, NULL: none yet */
@@ -173,7 +174,7 @@ bool context_with_state(const void *handle, void (*fn)(struct backend_context *c
 /* Configuration of a context from the client's list. */
 struct context_options {
     struct backend_context_cfg cfg;
-    const char *const *enable_graphs;
+    const char *const *enable_graphs, *const *retained;
     uint32_t queue_depth;
     bool strict, deferred;
     void *device; /* handle, NULL: the default one */

@@ -57,6 +57,11 @@ struct backend_context_cfg {
     uint32_t threads;            /* 0: the backend's choice */
     const char *oem;
     bool persistent_binary;      /* the client's buffer stays valid: use it in place */
+    bool from_binary;            /* it gets the graphs of a file, and no others */
+    /* Graph switching: what need not be in memory all the time. Names end with NULL and stay valid. */
+    uint64_t memory_limit;       /* not 0: a graph is loaded when it runs, and others make room for it */
+    const char *const *enabled;  /* graphs of the file that may run, NULL: all */
+    const char *const *retained; /* graphs to keep, the most important first; NULL: none is kept */
 };
 
 struct backend_graph_cfg {
@@ -252,6 +257,7 @@ struct backend {
     /* What a profile level of the backend's own comes to: 1 (basic), 2 (detailed), 0: unknown. NULL: there are none. */
     uint32_t (*profile_level)(uint32_t level);
     uint32_t update_event; /* type of the event for an applied section; 0: that of loading a binary */
+    bool switches_graphs;  /* it does what memory_limit and retained of a context ask for */
     bool flat_profile; /* events of an execution stand beside that of the whole, not below it */
     /* Profiles: what happened in the backend since this was last asked about the stage, as events below `parent`. NULL:
      * nothing to tell. */

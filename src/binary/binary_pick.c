@@ -36,7 +36,9 @@ static enum status choose_graphs(struct pick *p, uint32_t graph)
 
 static bool is_of_graph(const struct bin_section *s)
 {
-    return s->kind && s->kind < SEC_COUNT && s->kind != SEC_CONSTANTS && s->kind != SEC_OEM && s->kind != SEC_OWN;
+    bool known = s->kind && s->kind < SEC_COUNT;
+    bool of_file = s->kind == SEC_CONSTANTS || s->kind == SEC_PACKED || s->kind == SEC_OEM || s->kind == SEC_OWN;
+    return known && !of_file;
 }
 
 /* Sections of the graphs as they are; the constants are number 0 of the new file. */

@@ -51,6 +51,7 @@ static const struct backend backend_htp = {
     .direct = DIRECT_REGISTERED,
     .mem_address = htp_mem_address,
     .profile_level = htp_profile_level,
+    .switches_graphs = true,
     .flat_profile = true,
     .stage_events = htp_stage_events,
     .update_event = 9001,

@@ -251,7 +251,11 @@ struct htp_binary {
     const struct binary *binary;
     struct htp_shared bytes;
     uint32_t users;
+    uint32_t first;  /* of a graph that switches: the first that was loaded of those in it (htp_switch_bytes.c) */
+    uint64_t copied; /* constants that could not be mapped */
 };
+
+struct htp_switch;
 
 /* Constants of a file and their place in a buffer for weights; graphs may share them. */
 struct htp_constants {
@@ -281,6 +285,7 @@ struct backend_context {
     VEC(struct htp_constants) constants;
     struct backend_graph *graphs;  /* loaded ones */
     struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
+    struct htp_switch *switching;         /* htp_switch.h; NULL: all graphs stay loaded */
     struct htp_group *group;       /* that shares a spill-fill buffer, NULL: none */
     bool in_group_buffer;          /* its graphs spill there; under the group's lock */
     bool heap_first;               /* there was no other context when this one was made */
@@ -290,9 +295,15 @@ struct backend_graph {
     struct backend_context *context;
     struct backend_graph *next;    /* of the context */
     const struct binary_graph *g;
+    const struct binary *file; /* that it is number file_graph of */
+    uint32_t file_graph;
     struct htp_binary *binary;
     uint32_t program;
+    uint64_t heap_bytes;     /* of the program */
+    struct htp_shared state; /* what it remembers, of a graph that switches; kept: while it is not loaded */
+    uint8_t *kept;
     uint64_t weights_at;    /* where its constants are in a buffer for weights */
+    bool packages;          /* it has operators of packages, which its session has to have */
     bool has_constants;     /* it is one of the users of that place */
     struct htp_shared staging;
     uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */

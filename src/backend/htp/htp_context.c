@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts of the HTP backend: their SoC, their session, and preparing graphs for them in libQnnHtpPrepare.so. */
-#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_switch.h"
 
 #include <string.h>
 
@@ -44,6 +44,8 @@ enum status htp_open(const struct backend_context_cfg *cfg, struct backend_conte
     }
     enum status st = htp_context_check(c);
     if (st == ST_OK)
+        st = htp_switch_create(c);
+    if (st == ST_OK)
         st = htp_group_join(c);
     if (st != ST_OK) {
         htp_close(c);
@@ -71,6 +73,7 @@ void htp_close(struct backend_context *c)
     if (!c)
         return;
     htp_group_leave(c);
+    htp_switch_free(c);
     htp_session_put(c->session);
     vec_finish(&c->constants);
     vec_finish(&c->prepared);
@@ -266,6 +269,8 @@ void htp_stage_events(struct backend_context *c, enum backend_stage stage, struc
             prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000,
                      stage_names[stage].name[1]);
     }
+    if (c->switching)
+        htp_switch_events(c, prof, parent);
     if (prof && c->own.memory_profiling && stage != STAGE_FINALIZE)
         add_heap(c, stage, prof, parent);
     if (prof && c->loaded && stage == STAGE_FINALIZE)

@@ -8,7 +8,7 @@
 #include <QNN/HTP/QnnHtpContext.h>
 #include <QNN/QnnSdkBuildId.h>
 
-#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_switch.h"
 
 static_assert(sizeof(struct htp_context_cfg) <= sizeof((struct backend_context_cfg){ 0 }.own),
               "settings fit into the room that api/ carries");
@@ -173,7 +173,7 @@ enum status htp_context_property(struct backend_context *c, void *custom)
     QnnHtpContext_CustomProperty_t *p = custom;
     RETURN_IF(!p, ST_INVALID_ARG,
               "HTP context property: customProperty is NULL; a QnnHtpContext_CustomProperty_t is expected");
-    switch (p->option) {
+    switch ((uint32_t)p->option) {
     case QNN_HTP_CONTEXT_GET_PROP_BUFFER_START_ALIGNMENT:
         p->bufferStartAlignment = HTP_BUFFER_ALIGN;
         return ST_OK;
@@ -187,8 +187,10 @@ enum status htp_context_property(struct backend_context *c, void *custom)
         p->vtcmBackupBufferSize = (uint64_t)c->vtcm_mb << 20;
         return ST_OK;
     default:
-        return status_fail(ST_INVALID_ARG, "HTP context property %u is unknown; 1, 2, 3 and 6 are known",
-                           (unsigned)p->option);
+        RETURN_IF(!htp_memory_property(c, (uint32_t)p->option, &p->spillfillBufferSize), ST_INVALID_ARG,
+                  "HTP context property %u is unknown; 1, 2, 3 and 6 are known, and those of docs/contexts.md",
+                  (unsigned)p->option);
+        return ST_OK;
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs in a session: the binary mapped there once per context, a program loaded from it, and staging memory for tensors
  * that will come as plain pointers. Tensors declared with a memory handle get none (Qmem graphs). */
-#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_switch.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -42,7 +43,10 @@ static void binary_put(struct backend_context *c, struct htp_session *s, struct 
     while (*at != b)
         at = &(*at)->next;
     *at = b->next;
-    htp_shared_free(s, &b->bytes);
+    if (c->switching)
+        htp_pick_release(s, b);
+    else
+        htp_shared_free(s, &b->bytes);
     mem_free(b);
 }
 
@@ -85,7 +89,6 @@ struct request {
     uint32_t graph;
     bool estimate; /* refuse what all graphs of the file together would not fit into */
     struct backend_graph *g;
-    bool packages; /* some nodes are operators of op packages */
 };
 
 static uint64_t sum_need(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
@@ -104,7 +107,7 @@ static uint64_t sum_need(const struct backend_context *c, const struct htp_sessi
 static enum status check_room(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
 {
     struct rpc_usage u = { 0 };
-    uint64_t need = sum_need(c, s, b);
+    uint64_t need = c->switching ? htp_switch_need(c, b) : sum_need(c, s, b);
     s->link->usage(s->s, &u);
     uint64_t used = u.mapped_bytes + u.heap_bytes, room = used < u.budget ? u.budget - used : 0;
     RETURN_IF(u.budget && need > room, ST_NO_MEMORY,
@@ -118,21 +121,40 @@ static void undo(struct backend_context *c, struct htp_session *s, struct backen
     if (g->program != RPC_NONE)
         s->link->unload(s->s, g->program);
     g->program = RPC_NONE;
+    htp_shared_free(s, &g->state);
     htp_shared_free(s, &g->staging);
     binary_put(c, s, g->binary);
     g->binary = NULL;
 }
 
+/* What a graph remembers has to outlive its program where that comes and goes. */
+static enum status make_state(struct backend_graph *g, struct htp_session *s, struct rpc_pool *ret)
+{
+    if (!g->kept)
+        return ST_OK;
+    TRY(htp_shared_alloc(s, g->g->info.persistent_bytes, &g->state));
+    ret->map = g->state.map;
+    return ST_OK;
+}
+
 static enum status load_parts(struct backend_context *c, struct htp_session *s, struct request *r)
 {
     struct backend_graph *g = r->g;
-    TRY(binary_get(c, s, r->binary, &g->binary));
-    struct rpc_load l = { .map = g->binary->bytes.map, .bytes = r->binary->size, .graph = r->graph };
-    if (r->packages)
+    uint32_t number = r->graph;
+    if (c->switching)
+        TRY(htp_pick_get(c, s, r->binary, r->graph, &g->binary, &number));
+    else
+        TRY(binary_get(c, s, r->binary, &g->binary));
+    struct rpc_load l = { .map = g->binary->bytes.map, .bytes = g->binary->bytes.bytes, .graph = number };
+    if (g->packages)
         TRY(htp_packages_in(c, s, g->g->info.name));
     TRY(htp_group_pool(c, s, r->binary, r->graph, &l.spill));
+    TRY(make_state(g, s, &l.persistent));
     TRY(htp_session_result(s, s->link->load(s->s, &l)));
     g->program = l.program;
+    g->heap_bytes = l.heap_bytes;
+    if (g->kept)
+        memcpy(g->state.at, g->kept, g->state.bytes);
     c->loading.rpc_ns += l.rpc_ns;
     c->loading.worker_ns += l.worker_ns;
     c->loading.calls++;
@@ -144,11 +166,14 @@ static enum status load_on(struct backend_context *c, struct htp_session *s, voi
     struct request *r = arg;
     if (r->estimate)
         TRY(check_room(c, s, r->binary));
+    uint64_t before = c->switching ? htp_context_bytes_loaded(c) : 0;
     enum status st = load_parts(c, s, r);
     if (st != ST_OK) {
         undo(c, s, r->g);
         if (!c->session)
             htp_group_unplace(c);
+    } else if (c->switching) {
+        htp_switch_loaded(r->g, htp_context_bytes_loaded(c) + htp_graph_bytes(r->g) - before);
     }
     return st;
 }
@@ -159,7 +184,7 @@ static enum status place(struct backend_context *c, struct request *r)
     bool first = !c->session;
     r->estimate = first && (r->binary->n_graphs > 1 || c->own.io_estimation);
     enum status st = htp_place(c, load_on, r);
-    if (st == ST_NO_MEMORY && r->estimate && !c->own.io_estimation) {
+    if (st == ST_NO_MEMORY && r->estimate && !c->own.io_estimation && !c->switching) {
         r->estimate = false;
         st = htp_place(c, load_on, r);
     }
@@ -232,6 +257,26 @@ enum status htp_announce(struct backend_context *c, const struct binary_graph *g
     return place_constants(c, g, &offset);
 }
 
+static enum status prepare_to_switch(struct backend_graph *g)
+{
+    uint64_t bytes = g->g->info.persistent_bytes;
+    lay_out(g, false);
+    g->kept = bytes ? mem_alloc(bytes) : NULL;
+    RETURN_IF(bytes && !g->kept, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
+    if (bytes)
+        memset(g->kept, 0, bytes);
+    return ST_OK;
+}
+
+/* A graph that takes the place of one of its name (a section was applied) waits for its first execution. */
+static bool loads_now(const struct backend_graph *g)
+{
+    for (const struct backend_graph *other = g->context->graphs; other; other = other->next)
+        if (strcmp(other->g->info.name, g->g->info.name) == 0)
+            return false;
+    return htp_switch_preloads(g->context, g->file, g->file_graph);
+}
+
 static enum status load(struct backend_graph *g, const struct binary *b, uint32_t graph)
 {
     struct backend_context *c = g->context;
@@ -246,9 +291,12 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
         c->arch = b->target.arch; /* the default device is whatever the model was made for */
     pthread_mutex_unlock(&c->lock);
     TRY(htp_group_check(c, &g->g->info));
+    if (c->switching)
+        TRY(prepare_to_switch(g));
     struct request r = { .binary = b, .graph = graph, .g = g };
-    TRY(htp_packages_check(c, g->g, &r.packages));
-    TRY(place(c, &r));
+    TRY(htp_packages_check(c, g->g, &g->packages));
+    if (!c->switching || loads_now(g))
+        TRY(place(c, &r));
     TRY(place_constants(c, g->g, &g->weights_at));
     g->has_constants = g->g->constant_bytes != 0;
     return ST_OK;
@@ -292,13 +340,38 @@ static enum status join_pool(struct backend_graph *g, enum htp_pool pool)
     return ST_OK;
 }
 
+static enum status join_pools(struct backend_graph *g)
+{
+    enum status st = ST_OK;
+    for (int i = 0; i < HTP_POOLS && st == ST_OK; i++)
+        st = join_pool(g, (enum htp_pool)i);
+    return st;
+}
+
+enum status htp_graph_enter(struct backend_graph *g)
+{
+    struct backend_context *c = g->context;
+    struct request r = { .binary = g->file, .graph = g->file_graph, .g = g };
+    enum status st = load_parts(c, c->session, &r);
+    if (st == ST_OK)
+        st = join_pools(g);
+    if (st != ST_OK)
+        undo(c, c->session, g);
+    return st;
+}
+
+void htp_graph_exit(struct backend_graph *g)
+{
+    if (g->kept)
+        memcpy(g->kept, g->state.at, g->state.bytes);
+    undo(g->context, g->context->session, g);
+}
+
 static enum status join_context(struct backend_graph *g)
 {
     struct backend_context *c = g->context;
-    enum status st = ST_OK;
     pthread_mutex_lock(&c->lock);
-    for (int i = 0; i < HTP_POOLS && st == ST_OK; i++)
-        st = join_pool(g, (enum htp_pool)i);
+    enum status st = join_pools(g);
     g->next = c->graphs;
     c->graphs = g;
     pthread_mutex_unlock(&c->lock);
@@ -324,6 +397,8 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
     RETURN_IF(!g, ST_NO_MEMORY, "no memory to load a graph");
     g->context = c;
     g->g = &b->graphs[graph];
+    g->file = b;
+    g->file_graph = graph;
     g->program = RPC_NONE;
     g->hvx_threads = g->g->info.hvx_threads;
     enum status st = load(g, b, graph);
@@ -355,6 +430,7 @@ void htp_unload(struct backend_graph *g)
     c->unloading.rpc_ns += clock_ns() - start;
     c->unloading.calls++;
     pthread_mutex_unlock(&c->lock);
+    mem_free(g->kept);
     mem_free(g->place);
     mem_free(g->io);
     mem_free(g->dims);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_switch.h"
 #include "base/mem.h"
 
 #define NO_PLACE UINT64_MAX
@@ -242,11 +242,10 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
 }
 
 /* Only the program and its staging memory: which graph computes is decided by the session, where graphs of other contexts
- * come in too and a run gives way at the next command. */
+ * come in too and a run gives way at the next command. Graphs that switch take turns. */
 struct backend_needs htp_needs(const struct backend_graph *g)
 {
-    (void)g;
-    return (struct backend_needs){ .device = false };
+    return (struct backend_needs){ .device = g->context->switching != NULL };
 }
 
 enum status htp_run(struct backend_graph *g, const struct backend_run *r)
@@ -257,6 +256,8 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
               "graph \"%s\" is in a context with the option PREPARE_ONLY; save the context and load it to execute",
               g->g->info.name);
     TRY(htp_session_check(g->context->session));
+    if (g->context->switching)
+        TRY(htp_switch_in(g, r));
     TRY(check_places(g, r));
     if (detailed) {
         TRY(room_for_marks(g));
@@ -273,5 +274,7 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
     report_dims(g, r);
     if (r->prof)
         add_events(g, r, &t, detailed);
+    if (g->context->switching)
+        htp_switch_events(g->context, r->prof, r->prof_parent);
     return st;
 }
