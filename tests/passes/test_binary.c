@@ -686,54 +686,6 @@ static void test_updateable_stays_apart(void **state)
 }
 
 /* Files that were merged are merged with others: what they have is found, and stays where it was. */
-/* A pick is a file of its own when its constants are put behind its head; graphs with the same constants stay together. */
-static void test_pick(void **state)
-{
-    (void)state;
-    static const char *const names[3] = { "one", "two", "three" };
-    static const uint32_t together[3] = { 2, 1, 2 };
-    struct binary_image im[3], merged;
-    struct binary b[3], all;
-    const struct binary *parts[3] = { &b[0], &b[1], &b[2] };
-    for (int i = 0; i < 3; i++) {
-        hm_make(&made, names[i], 16, 32);
-        made.constant[5] = i == 1 ? 99 : 1;
-        write_and_open(&made, &im[i], &b[i]);
-    }
-    assert_int_equal(binary_merge(parts, 3, NULL, &merged), ST_OK);
-    assert_int_equal(binary_open(merged.data, merged.size, &all), ST_OK);
-
-    for (uint32_t i = 0; i < 3; i++) {
-        struct binary_pick pick;
-        struct binary one;
-        assert_int_equal(binary_pick(&all, i, &pick), ST_OK);
-        assert_int_equal(pick.head.size % 4096, 0);
-        assert_ptr_equal(pick.rest, all.graphs[i].constants);
-        assert_int_equal(pick.rest_bytes, all.graphs[i].constant_bytes);
-        assert_int_equal(pick.n_graphs, together[i]);
-
-        uint64_t size = pick.head.size + pick.rest_bytes;
-        uint8_t *file = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-        memcpy(file, pick.head.data, pick.head.size);
-        memcpy(file + pick.head.size, pick.rest, pick.rest_bytes);
-        assert_int_equal(binary_open(file, size, &one), ST_OK);
-        assert_int_equal(binary_verify_constants(&one), ST_OK);
-        assert_int_equal(one.n_graphs, together[i]);
-        const struct binary_graph *g = &one.graphs[pick.graph];
-        assert_string_equal(g->info.name, names[i]);
-        for (uint32_t k = 0; k < HM_TENSORS; k++)
-            same_tensor(&all.graphs[i].tensors[k], &g->tensors[k]);
-        for (uint32_t k = 0; k < HM_NODES; k++)
-            same_node(&all.graphs[i].nodes[k], &g->nodes[k]);
-        binary_close(&one);
-        free(file);
-        binary_pick_free(&pick);
-    }
-    finish(&merged, &all);
-    for (int i = 0; i < 3; i++)
-        finish(&im[i], &b[i]);
-}
-
 static void test_merge_again(void **state)
 {
     (void)state;
@@ -835,7 +787,6 @@ int main(void)
         cmocka_unit_test(test_states_fit),
         cmocka_unit_test(test_spoiled),
         cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_pick),
         cmocka_unit_test(test_merge_again),
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_same_name_twice),
