@@ -706,6 +706,56 @@ def sequences():
          {'n': np.array(3, 'i8'), 'yes': np.array(True)})
 
 
+def grouped():
+    """GroupQueryAttention as language models are exported: whole prompts, steps in a cache with room, caches that grow."""
+    def attend(q, k, v, before, past_k, past_v, room, scale, angles=None):
+        """q: [batch, sequence, heads, size]; returns the result and both caches."""
+        batch, length, heads, size = q.shape
+        group = heads // k.shape[2]
+        caches = [np.zeros((batch, k.shape[2], room, size)) for _ in range(2)]
+        out = np.zeros(q.shape)
+        for b in range(batch):
+            at = before[b] + np.arange(length)
+            if angles is not None:
+                c, s = np.cos(angles[at])[:, None], np.sin(angles[at])[:, None]
+                q[b], k[b] = (np.concatenate([x[..., :size // 2] * c - x[..., size // 2:] * s, x[..., size // 2:] * c + x[..., :size // 2] * s], -1)
+                              for x in (q[b], k[b]))
+            for cache, old, new in ((caches[0], past_k, k), (caches[1], past_v, v)):
+                if old is not None:
+                    cache[b, :, :old.shape[2]] = old[b]
+                cache[b, :, at] = new[b]
+            for i in range(length):
+                for h in range(heads):
+                    e = caches[0][b, h // group, :at[i] + 1] @ q[b, i, h] * scale
+                    p = np.exp(e - e.max())
+                    out[b, i, h] = p @ caches[1][b, h // group, :at[i] + 1] / p.sum()
+        return out.reshape(batch, length, -1), caches
+
+    def one_case(name, batch, length, heads, kv, size, past, lengths, room, packed=False, rotary=False, scale=0.0, total=None):
+        q, k, v = f(batch, length, heads, size), f(batch, length, kv, size), f(batch, length, kv, size)
+        old = [f(batch, kv, past, size) if past else None for _ in range(2)]
+        before = [n + 1 - length for n in lengths]
+        angles = RNG.uniform(-3, 3, (room, size // 2)).astype('f4') if rotary else None
+        y, caches = attend(q.astype('f8'), k.astype('f8'), v.astype('f8'), before, old[0], old[1], room, scale or size ** -0.5, angles)
+        flat = [x.reshape(batch, length, -1) for x in (q, k, v)]
+        ins = {'q': np.concatenate(flat, -1)} if packed else dict(zip('qkv', flat))
+        ins.update({n: x for n, x in zip(('pk', 'pv'), old) if x is not None})
+        ins['lens'] = np.array(lengths, 'i4')
+        consts = {'total': np.array(total or max(lengths) + 1, 'i4')}
+        if rotary:
+            consts.update({'cos': np.cos(angles), 'sin': np.sin(angles)})
+        names = ['q'] + (['', ''] if packed else ['k', 'v']) + (['pk', 'pv'] if past else ['', '']) + ['lens', 'total'] + (['cos', 'sin'] if rotary else [])
+        attrs = {'num_heads': heads, 'kv_num_heads': kv, 'do_rotary': int(rotary)}
+        if scale:
+            attrs['scale'] = scale
+        case(name, [ms('GroupQueryAttention', names, ['y', 'ck', 'cv'], **attrs)], ins, {'y': y.astype('f4'), 'ck': caches[0].astype('f4'), 'cv': caches[1].astype('f4')}, consts)
+
+    one_case('grouped_prompt', 1, 5, 6, 2, 8, 0, [4], 5)
+    one_case('grouped_step_with_room', 2, 1, 4, 2, 8, 9, [4, 7], 9)
+    one_case('grouped_packed_rotary', 1, 3, 4, 1, 16, 6, [5], 6, packed=True, rotary=True, scale=0.25)
+    one_case('grouped_growing', 1, 1, 2, 2, 8, 3, [3], 4, total=4)
+
+
 def write(folder):
     for name, m, ins, outs in CASES:
         where = os.path.join(folder, 'test_' + name)
@@ -733,7 +783,7 @@ def judge(parts_, only, text):
 
 def main():
     sys.exit(judge((elementwise, moving, products, quantized, norms, recurrent, microsoft, quantized_microsoft, unrolled, lengths, whole, spectra, images, losses,
-                    patterns, structure, branches, loops, wide, dilated, quantized_lstm, remembering, flexible, whole_parts, sequences), 'pattern_', ' nodes=1 '))
+                    patterns, structure, branches, loops, wide, dilated, quantized_lstm, remembering, flexible, whole_parts, sequences, grouped), 'pattern_', ' nodes=1 '))
 
 
 if __name__ == '__main__':

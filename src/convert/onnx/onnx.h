@@ -106,7 +106,7 @@ extern const struct onnx_row onnx_rows_elementwise[], onnx_rows_activation[], on
     onnx_rows_matmul[], onnx_rows_quant[], onnx_rows_qlinear[], onnx_rows_recurrent[], onnx_rows_resize[],
     onnx_rows_attention[], onnx_rows_image[], onnx_rows_control[], onnx_rows_loop[], onnx_rows_bits[], onnx_rows_signal[],
     onnx_rows_sample[], onnx_rows_unpool[], onnx_rows_matrix[], onnx_rows_written[], onnx_rows_sequence[],
-    onnx_rows_softmax[];
+    onnx_rows_softmax[], onnx_rows_grouped[];
 const struct onnx_row *onnx_row_find(const char *op);
 const char *onnx_row_nearest(const char *op);
 const char *onnx_row_arg(const struct onnx_node *n); /* of the operator's row */
