@@ -74,6 +74,7 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
         io[i].map = from->map;
         io[i].offset = from->offset;
         io[i].bytes = from->bytes;
+        io[i].stride = from->stride;
         io[i].has_dims = from->dims != NULL;
         io[i].wants_dims = from->out_dims != NULL;
         if (from->dims)
@@ -85,6 +86,7 @@ static void write_call(struct link_program *p, const struct rpc_run *r)
     c->step = r->step;
     c->priority = r->priority;
     c->n_io = r->n_io;
+    c->slices = r->slices ? r->slices : 1;
     c->hold = 0;
     c->profile_nodes = r->profile_nodes;
     c->status = ST_INTERNAL;
@@ -232,6 +234,7 @@ enum status link_read_answer(struct rpc_session *s, struct link_program *p, stru
     r->worker_ns = c->worker_ns;
     r->exec_ns = c->exec_ns;
     r->yields = c->yields;
+    r->beside = c->beside;
     if (status >= ST_COUNT || n_marks > p->max_marks)
         return link_lost(s, "its answer makes no sense");
     if (status == ST_COMMUNICATION)
@@ -279,7 +282,7 @@ enum status link_run(struct rpc_session *s, struct rpc_run *r)
     r->n_marks = 0;
     r->rpc_ns = r->queue_ns = r->worker_ns = r->exec_ns = 0;
     r->yields = (struct rpc_yields){ 0 };
-    r->polls = r->sleeps = 0;
+    r->polls = r->sleeps = r->beside = 0;
     TRY(link_check(s));
     TRY(take_turn(s, r, &p));
     enum status st = run_now(s, p, r);

@@ -126,6 +126,7 @@ struct rpc_load {
 struct rpc_io {
     uint32_t map;          /* RPC_NONE: left out (optional tensors) */
     uint64_t offset, bytes;
+    uint64_t stride;       /* with several slices: from one to the next */
     const uint32_t *dims;  /* for dynamic dimensions, else NULL */
     uint32_t *out_dims;    /* where to report actual dimensions, or NULL */
     uint32_t rank;         /* entries of dims and out_dims, as the tensor has; 0 when both are NULL */
@@ -146,6 +147,10 @@ struct rpc_run {
     uint32_t priority;     /* larger runs first, also before what is running */
     const struct rpc_io *io;
     uint32_t n_io;
+    /* The graph is computed this often, over slices of each tensor that are `stride` bytes apart; 0: once. More
+     * than once only graphs without dynamic dimensions, states and operators of packages, whose tensors do not
+     * overlap: slices run in any order. */
+    uint32_t slices;
     bool profile_nodes;
     struct rpc_wait wait;
     struct cancel *cancel;         /* may be NULL */
@@ -157,6 +162,7 @@ struct rpc_run {
     uint64_t worker_ns;    /* in the session, without the queue */
     uint64_t exec_ns;      /* in exec_run */
     struct rpc_yields yields;
+    uint32_t beside;        /* slices that were computed side by side, each by a thread */
     uint32_t polls, sleeps; /* how often the caller span, and slept, while it waited */
     struct prof_mark *marks; /* in: room for them or NULL; out: filled */
     uint32_t max_marks, n_marks;

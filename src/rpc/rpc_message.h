@@ -145,6 +145,7 @@ enum rpc_call_state {
 
 struct rpc_call_io {
     uint64_t offset, bytes;
+    uint64_t stride;       /* between two slices */
     uint32_t map;          /* RPC_NONE: left out */
     uint32_t has_dims, wants_dims;
     uint32_t dims[RPC_MAX_RANK], out_dims[RPC_MAX_RANK];
@@ -160,9 +161,11 @@ struct rpc_call {
     _Atomic uint32_t pause;              /* exec looks at it while it runs */
     uint32_t step;                       /* to begin with; in the answer of a paused run: to go on with */
     uint32_t priority, n_io, profile_nodes;
+    uint32_t slices;                     /* how often the graph is computed, 1 normally */
     uint32_t hold;                       /* wait before this step for a run of higher priority; 0: no */
     /* the answer */
     uint32_t status, n_marks;
+    uint32_t beside, zero; /* slices that were computed side by side */
     uint64_t queue_ns, worker_ns, exec_ns;
     struct rpc_yields yields;
     char text[STATUS_TEXT_MAX];

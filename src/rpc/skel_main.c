@@ -148,7 +148,8 @@ static bool say_hello(struct skel *k)
     cpu_cores();
     const uint32_t lanes = q.hello.lanes ? q.hello.lanes : 1;
     if (st == ST_OK && RPC_SANDBOX)
-        k->guards |= skel_sandbox(q.hello.budget, lanes * WORKER_WINDOW_BYTES, lanes * q.hello.threads + 3);
+        k->guards |=
+            skel_sandbox(q.hello.budget, lanes * WORKER_WINDOW_BYTES + WORKER_SLICES_MOST, lanes * q.hello.threads + 3);
     if (st == ST_OK)
         st = begin_packages(k);
     answer_hello(k, &q, st);

@@ -51,19 +51,35 @@ struct worker_away {
     uint8_t *saved;          /* NULL: still in the window, or it has none */
 };
 
+/* For slices of a batch side by side (worker_slices.c): a program for each thread of the lane. */
+struct worker_slices {
+    bool tried;
+    unsigned n;
+    struct exec_program **programs; /* NULL: none */
+    struct exec_binding *io;        /* n_io for each */
+    uint8_t *windows;
+    uint64_t bytes; /* of all */
+};
+
+/* Of all programs for slices in a session. */
+#define WORKER_SLICES_MOST (UINT64_C(256) << 20)
+
 struct worker_program {
     uint32_t id, lane;
     uint32_t map;            /* of the binary */
     uint32_t scratch, persistent, spill, backup, weights; /* mappings that it computes in, 0: memory of its own */
     uint64_t weights_offset; /* in the file behind that mapping */
     uint8_t *backup_at;      /* for fast memory when it gives way; NULL: memory of the session */
+    void *weights_memory;    /* that copy; NULL: constants are read from the binary */
     const struct binary_graph *g;
     struct exec_program *exec;
+    struct worker_slices slices;
     uint64_t heap_bytes;     /* without fast memory */
     struct rpc_call *area;   /* NULL until the client gave it */
     uint64_t area_bytes;
     uint32_t runs;           /* 1 while it runs or is reset */
     bool running;
+    uint32_t n_slices;       /* of the run: how often the graph is computed */
     uint32_t priority, hold; /* of the run; hold: the step before which it waits for a higher one, 0: none */
     const struct worker_hook *hook;
     struct worker_away away;
@@ -108,6 +124,7 @@ struct worker {
     uint64_t mapped_bytes, heap_bytes;
     uint64_t window_charged; /* fast memory: for the largest of the programs, once; part of heap_bytes */
     uint32_t n_maps, n_programs;
+    uint64_t slices_bytes; /* of worker_slices.bytes */
     void *packages; /* op packages, NULL: there are none */
     struct exec_outside outside;
 };
@@ -169,6 +186,13 @@ bool worker_queued(struct worker *w, uint32_t lane, uint32_t program, uint32_t *
 void worker_run(struct worker *w, uint32_t program, const struct worker_hook *hook);
 bool worker_run_now(struct worker *w, uint32_t program, const struct worker_hook *hook);
 bool worker_is_late(const struct worker_program *p); /* its signal says that it should end */
+
+/* Slices of a batch (worker_slices.c). Computes as many of the run's as go side by side and returns their number. */
+uint32_t worker_slices_run(struct worker *w, struct worker_program *p);
+bool worker_slices_independent(const struct binary_graph *g);        /* they may run in any order */
+enum status worker_slices_constants(struct worker_program *p);       /* p->weights_memory is another one */
+void worker_slices_leave(struct worker *w, struct worker_slices *s); /* under lock: before it is freed */
+void worker_slices_free(struct worker_slices *s);
 
 /* Under lock: a program that is running, or gave way, and computes in memory that p computes in, too. */
 bool worker_shares(struct worker *w, const struct worker_program *p);

@@ -15,6 +15,7 @@ void worker_program_free(struct worker_program *p)
 {
     if (!p)
         return;
+    worker_slices_free(&p->slices);
     exec_unload(p->exec);
     shared_unmap(p->area, p->area_bytes);
     mem_free(p->io);
@@ -222,6 +223,7 @@ enum status worker_unload(struct worker *w, uint32_t id)
         w->programs.at[id & ((1u << RPC_INDEX_BITS) - 1)] = NULL;
         w->n_programs--;
         w->heap_bytes -= p->heap_bytes;
+        worker_slices_leave(w, &p->slices);
         worker_window_fit(w);
         m->programs--;
         worker_pool_drop(w, p->scratch);

@@ -178,7 +178,9 @@ static enum status copy_weights(struct worker_program *p, void *to)
     /* Another graph may be reading the same ones. */
     if (to && memcmp(to, p->g->constants, p->g->constant_bytes) != 0)
         memcpy(to, p->g->constants, p->g->constant_bytes);
-    return exec_set_constants(p->exec, to);
+    p->weights_memory = to;
+    TRY(exec_set_constants(p->exec, to));
+    return worker_slices_constants(p);
 }
 
 enum status worker_set_weights(struct worker *w, const struct rpc_request *q)

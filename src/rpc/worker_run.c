@@ -22,7 +22,16 @@ static uint64_t bytes_touched(const struct binary_tensor *t, const struct rpc_ca
     return desc_bytes(&d);
 }
 
-static enum status bind_one(struct worker *w, const struct binary_tensor *t, struct rpc_call_io *a, struct exec_binding *ret)
+/* From the first byte of the first slice to the last one of the last. */
+static uint64_t span_of(const struct rpc_call_io *a, uint64_t need, uint32_t slices)
+{
+    uint64_t span;
+    bool too_much = __builtin_mul_overflow(a->stride, slices - 1, &span) || __builtin_add_overflow(span, need, &span);
+    return too_much ? UINT64_MAX : span;
+}
+
+static enum status bind_one(struct worker *w, const struct binary_tensor *t, struct rpc_call_io *a, uint32_t slices,
+                            struct exec_binding *ret)
 {
     *ret = (struct exec_binding){ .dims = a->has_dims ? a->dims : NULL, .out_dims = a->wants_dims ? a->out_dims : NULL,
                                    .produced = &a->produced };
@@ -31,14 +40,18 @@ static enum status bind_one(struct worker *w, const struct binary_tensor *t, str
     struct worker_map *m = worker_map_find(w, a->map);
     RETURN_IF(!m, ST_NOT_FOUND, "tensor \"%s\": mapping %u is not one of this session", t->name, a->map);
     uint64_t need = bytes_touched(t, a);
-    RETURN_IF(a->offset > m->bytes || need > m->bytes - a->offset, ST_INVALID_TENSOR,
-              "tensor \"%s\" needs %llu bytes; the mapping has %llu behind offset %llu", t->name, (unsigned long long)need,
+    uint64_t span = span_of(a, need, slices);
+    RETURN_IF(a->offset > m->bytes || span > m->bytes - a->offset, ST_INVALID_TENSOR,
+              "tensor \"%s\" needs %llu bytes; the mapping has %llu behind offset %llu", t->name, (unsigned long long)span,
               (unsigned long long)(a->offset < m->bytes ? m->bytes - a->offset : 0), (unsigned long long)a->offset);
     RETURN_IF(a->bytes < need && !t->desc.dynamic, ST_INVALID_TENSOR, "tensor \"%s\" needs %llu bytes; %llu were given",
               t->name, (unsigned long long)need, (unsigned long long)a->bytes);
     RETURN_IF(t->io != IO_INPUT && !m->writable, ST_INVALID_TENSOR,
               "tensor \"%s\" is an output; its memory was mapped for reading only", t->name);
     uint64_t element = dtype_bytes(t->desc.type, 1);
+    RETURN_IF(slices > 1 && a->stride % element, ST_INVALID_TENSOR,
+              "slices of tensor \"%s\" are %llu bytes apart; it must be a multiple of %llu, the bytes of an element",
+              t->name, (unsigned long long)a->stride, (unsigned long long)element);
     RETURN_IF((uintptr_t)(m->data + a->offset) % element, ST_INVALID_TENSOR,
               "tensor \"%s\" begins at offset %llu; it must be a multiple of %llu, the bytes of an element", t->name,
               (unsigned long long)a->offset, (unsigned long long)element);
@@ -59,11 +72,14 @@ static enum status bind(struct worker *w, struct worker_program *p)
     uint32_t n = p->area->n_io;
     RETURN_IF(n != p->g->n_io, ST_COMMUNICATION, "a run of graph \"%s\" with %u tensors; it has %u", p->g->info.name, n,
               p->g->n_io);
+    RETURN_IF(p->n_slices > 1 && !worker_slices_independent(p->g), ST_INVALID_ARG,
+              "a run of graph \"%s\" with %u slices; it has states, dynamic dimensions or operators of packages",
+              p->g->info.name, p->n_slices);
     memcpy(p->asked, rpc_area_io(p->area), n * sizeof(p->asked[0]));
     pthread_mutex_lock(&w->lock);
     enum status st = ST_OK;
     for (uint32_t i = 0; i < n && st == ST_OK; i++)
-        st = bind_one(w, &p->g->tensors[p->g->io[i]], &p->asked[i], &p->io[i]);
+        st = bind_one(w, &p->g->tensors[p->g->io[i]], &p->asked[i], p->n_slices, &p->io[i]);
     pthread_mutex_unlock(&w->lock);
     return st;
 }
@@ -102,6 +118,27 @@ static void between(void *arg, uint32_t step)
     p->hook->between(p->hook->arg, p, step);
 }
 
+static void go_to_slice(const struct worker_program *p, uint32_t by)
+{
+    for (uint32_t i = 0; i < p->g->n_io; i++)
+        if (p->io[i].data)
+            p->io[i].data = (uint8_t *)p->io[i].data + by * p->asked[i].stride;
+}
+
+static enum status run_in_turn(struct worker_program *p, uint32_t first, struct exec_run *e)
+{
+    enum status st = ST_OK;
+    go_to_slice(p, first);
+    for (uint32_t k = first; k < p->n_slices; k++) {
+        enum status now = exec_run(p->exec, e);
+        if (now != ST_OK && now != ST_ENDED_EARLY)
+            return now;
+        st = now == ST_OK ? st : now;
+        go_to_slice(p, 1);
+    }
+    return st;
+}
+
 static enum status run(struct worker *w, struct worker_program *p)
 {
     struct rpc_call *c = p->area;
@@ -114,15 +151,18 @@ static enum status run(struct worker *w, struct worker_program *p)
     struct exec_run e = { .io = p->io,
                           .cancel = &c->cancel,
                           .profile_nodes = c->profile_nodes != 0,
-                          .pause = p->g->info.vtcm_used ? NULL : &c->pause,
+                          .pause = p->g->info.vtcm_used || p->n_slices > 1 ? NULL : &c->pause,
                           .step = step,
                           .between = p->hook ? between : NULL,
                           .between_arg = p,
                           .give_way = p->hook && !p->hold ? p->hook->when : NULL /* holding means counting steps */ };
     uint64_t begin = clock_ns();
+    uint32_t done = worker_slices_run(w, p);
+    c->beside = done;
+    uint64_t claim = clock_ns();
     worker_window_claim(w, p);
-    p->yields.acquire_ns = clock_ns() - begin;
-    enum status st = exec_run(p->exec, &e);
+    p->yields.acquire_ns = clock_ns() - claim;
+    enum status st = run_in_turn(p, done, &e);
     worker_window_leave(w, p);
     c->exec_ns = clock_ns() - begin;
     c->yields = p->yields;
@@ -166,10 +206,11 @@ static void do_run(struct worker *w, struct worker_program *p, const struct work
     p->hook = hook;
     p->priority = c->priority;
     p->hold = c->hold;
+    p->n_slices = c->slices ? c->slices : 1;
     worker_nice_use(w, p);
     p->yields = (struct rpc_yields){ .units_ns = free - begin };
     c->queue_ns = begin > c->submit_ns ? begin - c->submit_ns : 0;
-    c->exec_ns = c->n_marks = 0;
+    c->exec_ns = c->n_marks = c->beside = 0;
     c->yields = p->yields;
     memset(p->io, 0, p->g->n_io * sizeof(p->io[0]));
     enum status st = run(w, p);

@@ -33,6 +33,7 @@ enum {
     HTP_MAX_ASYNC = 300,
     HTP_MAX_POLLING_US = 10000, /* 10 ms; clients mostly ask for 9999 */
 };
+#define HTP_STAGING_MOST (UINT64_C(64) << 20)  /* for slices of a batch that are copied */
 #define HTP_SESSION_BYTES ((uint64_t)15 << 28) /* 3.75 GiB of a 32-bit address space */
 
 /* ---- hardware (htp_soc.c) --------------------------------------------------------------------------------------------- */
@@ -306,6 +307,7 @@ struct backend_graph {
     bool packages;          /* it has operators of packages, which its session has to have */
     bool has_constants;     /* it is one of the users of that place */
     struct htp_shared staging;
+    uint32_t staged;        /* slices of a batch that there is staging memory for */
     uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */
     struct rpc_io *io;
     uint8_t *made;          /* per entry: the last run computed it */
@@ -369,6 +371,8 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
 void htp_unload(struct backend_graph *g);
 /* Staging; all: also for tensors that promised registered memory. */
 enum status htp_graph_reserve(struct backend_graph *g, bool all);
+/* How many slices of a batch of `wanted` go to the session in one call: staging memory is made for them. 1: one by one. */
+enum status htp_graph_slices(struct backend_graph *g, const struct backend_run *r, uint32_t wanted, uint32_t *ret);
 /* Under the context's lock; NULL: memory of its own. */
 enum status htp_graph_pool(struct backend_graph *g, enum htp_pool pool, const struct backend_mem *m);
 enum status htp_run(struct backend_graph *g, const struct backend_run *r);

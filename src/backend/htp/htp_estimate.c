@@ -102,7 +102,7 @@ void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof)
     prof_add(prof, top, 2017, PROF_UNIT_COUNT, 0, "Operators without an estimate");
 }
 
-/* What the schedule moves between DRAM and VTCM. */
+/* What the schedule moves between DRAM and VTCM. Weights that are there serve all slices of a batch. */
 static void add_moves(const struct binary_graph *g, const struct backend_run *r, uint64_t times)
 {
     struct binary_moves m;
@@ -111,12 +111,12 @@ static void add_moves(const struct binary_graph *g, const struct backend_run *r,
         const char *name;
         uint64_t bytes;
     } all[] = { { "Bytes moved by DMA (weights, estimated)", m.weights },
-                { "Bytes moved by DMA (inputs, estimated)", m.inputs },
-                { "Bytes moved by DMA (outputs, estimated)", m.outputs },
-                { "Bytes moved by DMA (fill, estimated)", m.fill },
-                { "Bytes moved by DMA (spill, estimated)", m.spill } };
+                { "Bytes moved by DMA (inputs, estimated)", m.inputs * times },
+                { "Bytes moved by DMA (outputs, estimated)", m.outputs * times },
+                { "Bytes moved by DMA (fill, estimated)", m.fill * times },
+                { "Bytes moved by DMA (spill, estimated)", m.spill * times } };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        prof_add(r->prof, r->prof_parent, DMA_EVENT + (uint32_t)i, PROF_UNIT_BYTES, all[i].bytes * times, all[i].name);
+        prof_add(r->prof, r->prof_parent, DMA_EVENT + (uint32_t)i, PROF_UNIT_BYTES, all[i].bytes, all[i].name);
 }
 
 /* Of what is spilled and comes back, the part that the system level cache keeps. */
@@ -140,8 +140,8 @@ static uint64_t moving_us(const struct backend_graph *graph, const struct rates 
     uint64_t cached = cached_bytes(graph);
 
     binary_graph_moves(graph->g, &m);
-    uint64_t dram = m.weights + m.inputs + m.outputs + m.fill + m.spill - cached;
-    return (dram + cached * PERCENT / HTP_SLC_PERCENT) * times / rates->dram_mb_s;
+    uint64_t slice = m.inputs + m.outputs + m.fill + m.spill - cached + cached * PERCENT / HTP_SLC_PERCENT;
+    return (m.weights + slice * times) / rates->dram_mb_s;
 }
 
 /* Programs look for cycles by the names that a device gives them, so what they are is said once. */

@@ -65,7 +65,7 @@ static uint64_t lay_out(struct backend_graph *g, bool all)
         const struct binary_tensor *t = &g->g->tensors[g->g->io[i]];
         bool wanted = all || !t->mem_handle;
         g->place[i] = wanted ? bytes : NO_PLACE;
-        bytes += wanted ? align_up(desc_bytes(&t->desc)) : 0;
+        bytes += wanted ? align_up(desc_bytes(&t->desc) * g->staged) : 0;
     }
     return bytes;
 }
@@ -80,6 +80,56 @@ static enum status reserve(struct backend_graph *g, struct htp_session *s, bool 
 enum status htp_graph_reserve(struct backend_graph *g, bool all)
 {
     return reserve(g, g->context->session, all);
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------------------------- */
+
+/* Slices of the others remember something of each other, or have sizes of their own. */
+static bool has_slices(const struct binary_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i].desc.dynamic)
+            return false;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op->id == OP_NONE)
+            return false;
+    return !g->info.persistent_bytes;
+}
+
+/* Bytes of a slice that are copied. */
+static uint64_t staged_bytes(const struct backend_graph *g, const struct backend_run *r)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < g->g->n_io; i++)
+        if (r->io[i].data && !r->io[i].mem)
+            bytes += desc_bytes(&g->g->tensors[g->g->io[i]].desc);
+    return bytes;
+}
+
+enum status htp_graph_slices(struct backend_graph *g, const struct backend_run *r, uint32_t wanted, uint32_t *ret)
+{
+    *ret = 1;
+    if (wanted < 2 || !has_slices(g->g))
+        return ST_OK;
+    uint64_t each = staged_bytes(g, r);
+    uint64_t most = each ? HTP_STAGING_MOST / each : wanted;
+    uint32_t n = most < wanted ? (uint32_t)most : wanted;
+    if (n < 2 || !each || n <= g->staged) {
+        *ret = n ? n : 1;
+        return ST_OK;
+    }
+
+    bool all = true;
+    for (uint32_t i = 0; i < g->g->n_io; i++)
+        all &= g->place[i] != NO_PLACE;
+    g->staged = n;
+    enum status st = htp_graph_reserve(g, all);
+    if (st == ST_NO_MEMORY) { /* of the session's addresses: one slice had room */
+        g->staged = n = 1;
+        st = htp_graph_reserve(g, all);
+    }
+    *ret = n;
+    return st;
 }
 
 /* ---- loading ---------------------------------------------------------------------------------------------------------- */
@@ -400,6 +450,7 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
     g->file = b;
     g->file_graph = graph;
     g->program = RPC_NONE;
+    g->staged = 1;
     g->hvx_threads = g->g->info.hvx_threads;
     enum status st = load(g, b, graph);
     if (st == ST_OK)

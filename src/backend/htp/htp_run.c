@@ -10,11 +10,16 @@
 
 #define NO_PLACE UINT64_MAX
 
+/* Slices of a batch that go to the session in one call. */
+struct part {
+    uint32_t first, n;
+};
+
 /* What a run took, over all slices of its batch. */
 struct total {
     uint64_t rpc_ns, queue_ns, worker_ns, exec_ns;
     struct rpc_yields yields;
-    uint32_t polls, sleeps;
+    uint32_t polls, sleeps, beside;
 };
 
 static const struct binary_tensor *tensor_of(const struct backend_graph *g, uint32_t i)
@@ -46,16 +51,16 @@ static enum status check_places(struct backend_graph *g, const struct backend_ru
     return ST_OK;
 }
 
-static void bind_mem(const struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
+static void bind_mem(const struct backend_graph *g, const struct backend_run *r, uint32_t i, struct part part)
 {
     const struct backend_mem *m = r->io[i].mem;
     uint64_t bytes = bytes_with(tensor_of(g, i), r->io[i].dims);
     g->io[i].map = m->buffer->map;
-    g->io[i].offset = m->offset + slice * bytes;
-    g->io[i].bytes = bytes;
+    g->io[i].offset = m->offset + part.first * bytes;
+    g->io[i].bytes = g->io[i].stride = bytes;
 }
 
-static void stage_in(struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
+static void stage_in(struct backend_graph *g, const struct backend_run *r, uint32_t i, struct part part)
 {
     const struct binary_tensor *t = tensor_of(g, i);
     uint64_t bytes = bytes_with(t, r->io[i].dims);
@@ -63,14 +68,15 @@ static void stage_in(struct backend_graph *g, const struct backend_run *r, uint3
     g->io[i].map = g->staging.map;
     g->io[i].offset = g->place[i];
     g->io[i].bytes = t->io == IO_OUTPUT ? desc_bytes(&t->desc) : bytes;
+    g->io[i].stride = g->io[i].bytes;
     if (t->io == IO_OUTPUT)
         return;
-    memcpy(to, (const uint8_t *)r->io[i].data + slice * bytes, bytes);
-    g->copied += bytes;
+    memcpy(to, (const uint8_t *)r->io[i].data + part.first * bytes, part.n * bytes);
+    g->copied += part.n * bytes;
 }
 
 /* Only what was computed: an execution that ended early leaves the other buffers as they are. */
-static void stage_out(struct backend_graph *g, const struct backend_run *r, uint32_t i, uint32_t slice)
+static void stage_out(struct backend_graph *g, const struct backend_run *r, uint32_t i, struct part part)
 {
     const struct binary_tensor *t = tensor_of(g, i);
     if (r->io[i].produced)
@@ -78,11 +84,12 @@ static void stage_out(struct backend_graph *g, const struct backend_run *r, uint
     if (t->io == IO_INPUT || !r->io[i].data || r->io[i].mem || !g->made[i])
         return;
     uint64_t whole = desc_bytes(&t->desc), bytes = bytes_with(t, t->desc.dynamic ? g->io[i].out_dims : NULL);
-    memcpy((uint8_t *)r->io[i].data + slice * whole, (const uint8_t *)g->staging.at + g->place[i], bytes);
+    bytes += (part.n - 1) * whole; /* several: nothing is dynamic */
+    memcpy((uint8_t *)r->io[i].data + part.first * whole, (const uint8_t *)g->staging.at + g->place[i], bytes);
     g->copied += bytes;
 }
 
-static void bind_slice(struct backend_graph *g, const struct backend_run *r, uint32_t slice)
+static void bind_part(struct backend_graph *g, const struct backend_run *r, struct part part)
 {
     for (uint32_t i = 0; i < g->g->n_io; i++) {
         const struct binary_tensor *t = tensor_of(g, i);
@@ -96,9 +103,9 @@ static void bind_slice(struct backend_graph *g, const struct backend_run *r, uin
         }
         g->io[i].rank = g->io[i].dims || g->io[i].out_dims ? t->desc.rank : 0;
         if (r->io[i].mem)
-            bind_mem(g, r, i, slice);
+            bind_mem(g, r, i, part);
         else if (r->io[i].data)
-            stage_in(g, r, i, slice);
+            stage_in(g, r, i, part);
     }
 }
 
@@ -175,6 +182,8 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
     event(r, 3001, PROF_UNIT_US, (t->rpc_ns + 500) / 1000, "RPC (execute) time");
     event(r, 3002, PROF_UNIT_US, (t->worker_ns + 500) / 1000, "QNN accelerator (execute) time");
     event(r, PROF_QUEUE_WAIT, PROF_UNIT_US, (t->queue_ns + 500) / 1000, "Queue wait (execute) time");
+    if (r->batch > 1)
+        event(r, 30017, PROF_UNIT_COUNT, t->beside, "Slices of the batch computed side by side");
     add_yields(r, &t->yields);
     event(r, 3012, PROF_UNIT_US, (t->exec_ns - t->yields.wait_ns + 500) / 1000, "Accelerator (execute excluding wait) time");
     int32_t accel = event(r, 3004, PROF_UNIT_US, (t->exec_ns + 500) / 1000, "Accelerator (execute) time");
@@ -203,6 +212,7 @@ static void add_times(struct total *t, const struct rpc_run *run)
     t->polls += run->polls;
     t->sleeps += run->sleeps;
     t->yields.units_ns += y->units_ns;
+    t->beside += run->beside;
     t->yields.acquire_ns += y->acquire_ns;
     t->yields.count += y->count;
     t->yields.release_ns += y->release_ns;
@@ -213,7 +223,7 @@ static void add_times(struct total *t, const struct rpc_run *run)
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
-static enum status run_slice(struct backend_graph *g, const struct backend_run *r, uint32_t slice, struct total *t)
+static enum status run_part(struct backend_graph *g, const struct backend_run *r, struct part part, struct total *t)
 {
     struct htp_session *s = g->context->session;
     bool detailed = r->prof && prof_level(r->prof) >= PROF_DETAILED;
@@ -222,18 +232,19 @@ static enum status run_slice(struct backend_graph *g, const struct backend_run *
         .priority = r->priority,
         .io = g->io,
         .n_io = g->g->n_io,
+        .slices = part.n,
         .profile_nodes = detailed,
         .wait = htp_votes_wait(g->last_ns),
         .cancel = r->cancel,
         .marks = detailed ? g->marks : NULL,
         .max_marks = detailed ? g->max_marks : 0,
     };
-    bind_slice(g, r, slice);
+    bind_part(g, r, part);
     enum status st = htp_session_result(s, s->link->run(s->s, &run));
     if (st != ST_OK && st != ST_ENDED_EARLY)
         return st;
     for (uint32_t i = 0; i < g->g->n_io; i++)
-        stage_out(g, r, i, slice);
+        stage_out(g, r, i, part);
     g->last_ns = run.worker_ns;
     add_times(t, &run);
     if (detailed)
@@ -266,9 +277,14 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
     htp_priority_log(g, r->priority);
     g->copied = 0;
     g->has_run = true;
+    uint32_t batch = r->batch ? r->batch : 1, at_once = 1;
+    if (!detailed) /* marks are of one slice */
+        TRY(htp_graph_slices(g, r, batch, &at_once));
     enum status st = ST_OK;
-    for (uint32_t k = 0; st == ST_OK && k < (r->batch ? r->batch : 1); k++)
-        st = run_slice(g, r, k, &t);
+    for (uint32_t k = 0; st == ST_OK && k < batch; k += at_once) {
+        uint32_t n = batch - k < at_once ? batch - k : at_once;
+        st = run_part(g, r, (struct part){ k, n }, &t);
+    }
     if (st != ST_OK && st != ST_ENDED_EARLY)
         return st;
     report_dims(g, r);
