@@ -91,6 +91,54 @@ class ComputedFactors(support.ToolTest):
         self.assertLess(np.abs(got - want).max(), 1e-3)
 
 
+class OddSamples(support.ToolTest):
+    """Samples that cannot be what the model is meant for are refused or told; they would be seen as a bad network otherwise."""
+
+    def quantize(self, samples, *more):
+        node = make_onnx.node("Relu", "relu", ["x"], "y")
+        self.write("net.onnx", make_onnx.model([node], [], [("x", (1, 6))], [("y", (1, 6))]))
+        self.write("list.txt", "".join(self.write("x/%d.raw" % i, v.tobytes()) + "\n" for i, v in enumerate(samples)))
+        self.succeeds("qairt-converter", "-i", "net.onnx", "-o", "net.dlc")
+        return self.run_tool("qairt-quantizer", "--input_dlc", "net.dlc", "--output_dlc", "q.dlc", "--input_list", "list.txt", *more)
+
+    def test_nan_is_refused(self):
+        samples = np.ones((3, 6), "f4")
+        samples[1, 4] = np.nan
+        done = self.quantize(samples)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn('input "x" of sample 2 has 1 NaN among 6 values', done.stderr)
+        self.assertFalse(os.path.exists(self.path("q.dlc")))
+
+    def test_zeros_are_told(self):
+        done = self.quantize(np.zeros((3, 6), "f4"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn('input "x" is zero in all 3 samples', done.stderr)
+
+    def test_ordinary_samples_are_not(self):
+        done = self.quantize(np.random.default_rng(1).normal(0, 1, (3, 6)).astype("f4"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("sample", done.stderr)
+
+    def tokens(self, dtype, *more):
+        """A table looked up by int32 tokens, which is what embeddings are."""
+        sys.path.insert(0, os.path.join(support.SOURCE, "tests", "fuzz"))
+        import make_onnx_seeds as seeds  # noqa: PLC0415
+        table = np.random.default_rng(2).normal(0, 1, (9, 4)).astype("f4")
+        nodes = [seeds.node("Gather", ["t", "i"], ["g"], axis=0), seeds.node("Relu", ["g"], ["y"])]
+        constants = [seeds.tensor("t", seeds.FLOAT, table.shape, raw=table.tobytes())]
+        self.write("net.onnx", seeds.model(nodes, [("i", 6, (3,))], [("y", seeds.FLOAT, (3, 4))], constants))
+        self.write("list.txt", self.write("i.raw", np.array([4, 7, 2], dtype).tobytes()) + "\n")
+        self.succeeds("qairt-converter", "-i", "net.onnx", "-o", "net.dlc")
+        done = self.run_tool("qairt-quantizer", "--input_dlc", "net.dlc", "--output_dlc", "q.dlc", "--input_list", "list.txt", *more)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_integers_read_as_floats(self):
+        self.assertIn("--use_native_input_files", self.tokens("i4"))
+        self.assertEqual(self.tokens("f4"), "")
+        self.assertEqual(self.tokens("i4", "--use_native_input_files"), "")
+
+
 class Slopes(support.ToolTest):
     def test_slopes_of_sixteen_bits(self):
         """y = x < 0 ? s * x : x: with slopes of 8 bits nothing better than 50 dB could come of 16-bit values."""

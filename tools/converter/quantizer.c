@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "common/tensor_data.h"
 #include "common/tool_log.h"
+#include "converter/calibration_samples.h"
 #include "converter/graph_runner.h"
 
 const char *const quantizer_old_names[] = { "tf", "enhanced", "adjusted", "symmetric", NULL };
@@ -126,6 +127,7 @@ struct calibration {
     struct quantize_layers *layers;
     bool samples;                 /* of patches are wanted, not just their means */
     struct quantize_cells cells;
+    struct calibration_samples seen;
 };
 
 /* c->values are those of tensor t. */
@@ -156,6 +158,7 @@ static bool result_values(void *arg, uint32_t t, float *to)
 static enum status observe(void *arg, struct runner *r, uint64_t done, uint64_t total)
 {
     struct calibration *c = arg;
+    TRY(calibration_samples_observe(&c->seen, r, c->values));
     if (done == 1 && c->layers)
         TRY(quantize_layers_prepare(c->layers, total, c->samples));
     for (uint32_t i = 0; i < r->n_out; i++) {
@@ -193,6 +196,8 @@ static enum status run_list(struct runner_engine *e, const struct quantizer_args
         struct runner_inputs in = { .list = q->input_list, .native = q->native_inputs, .what = "Calibrating: input" };
         st = runner_run_list(&r, &in, observe, c);
     }
+    if (st == ST_OK)
+        calibration_samples_report(&c->seen, &r);
     if (r.engine)
         runner_close(&r);
     return st;
@@ -202,11 +207,12 @@ static enum status run_list(struct runner_engine *e, const struct quantizer_args
 static enum status calibrate(struct runner_engine *e, const struct quantizer_args *q, const struct convert_report *report,
                              const struct ir_graph *g, struct quantize_layers *layers, struct quantize_range **ret)
 {
-    struct calibration c = { .layers = layers, .samples = q->adaround };
+    struct calibration c = { .layers = layers, .samples = q->adaround, .seen = { .native = q->native_inputs } };
     enum status st = quantize_cells_find(g, &c.cells);
     if (st == ST_OK)
         st = run_list(e, q, report, c.cells.graph ? c.cells.graph : g, &c);
     quantize_cells_finish(&c.cells);
+    calibration_samples_finish(&c.seen);
     mem_free(c.values);
     if (st != ST_OK)
         mem_free(c.stats);
