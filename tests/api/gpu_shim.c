@@ -27,7 +27,7 @@ static struct {
     int code; /* 0: none */
     bool lasting, failed;
     _Atomic int live;
-    uint64_t bytes;
+    _Atomic uint64_t bytes;
     uint32_t meetings;
     char driver[64], more[256];
     cl_uint align; /* bytes */
@@ -36,7 +36,7 @@ static struct {
 
 static void *real(const char *name)
 {
-    static void *lib;
+    static void *_Atomic lib;
     void *found = NULL;
     if (!lib)
         lib = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
