@@ -23,6 +23,8 @@ struct cost_tensor {
 void cost_list_tensors(const struct binary_graph *g, struct cost_tensor *ret); /* cost_layout.c */
 void cost_work(const struct cost_device *d, const struct binary_graph *g, uint32_t node, const struct cost_tensor *tensors,
                struct cost_work *ret);
+/* Operations of a node with what the units do for the padding of tiles; at least macs. */
+uint64_t cost_padded_macs(const struct binary_graph *g, const struct binary_node *n);
 /* Vector units, for a product with its own sigmoid. */
 uint64_t cost_swish(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
                     const struct cost_tensor *tensors);

@@ -212,13 +212,28 @@ static bool is_tall(const struct cost_tensor *tensors, uint32_t t)
 }
 
 /* Tensors lie in tiles, and vectors go over the padding, too; those of the client have none. */
+static uint64_t vector_operations(const struct binary_graph *g, const struct binary_node *n)
+{
+    const struct tensor_desc *x = operand(g, n->in, n->n_in, 0);
+    const struct tensor_desc *y = operand(g, n->out, n->n_out, 0);
+    bool client = n->n_out && n->out[0] != BINARY_NONE && g->tensors[n->out[0]].io;
+
+    return client ? n->macs : (uint64_t)((double)n->macs * padding(x, y));
+}
+
+uint64_t cost_padded_macs(const struct binary_graph *g, const struct binary_node *n)
+{
+    uint32_t row = product_row(n);
+
+    return row < PRODUCTS ? padded_macs(g, n, row) : vector_operations(g, n);
+}
+
 static uint64_t vector_cycles(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
                               const struct cost_tensor *tensors, enum op_id as)
 {
     const struct tensor_desc *x = operand(g, n->in, n->n_in, 0), *y = operand(g, n->out, n->n_out, 0),
                              *constant = constant_operand(g, n);
-    bool client = n->n_out && n->out[0] != BINARY_NONE && g->tensors[n->out[0]].io;
-    uint64_t bits = 8, operations = client ? n->macs : (uint64_t)((double)n->macs * padding(x, y));
+    uint64_t bits = 8, operations = vector_operations(g, n);
     bits = x && binary_tile_bits(x->type) > bits ? binary_tile_bits(x->type) : bits;
     bits = y && binary_tile_bits(y->type) > bits ? binary_tile_bits(y->type) : bits;
     as = constant ? with_constant(as) : as;

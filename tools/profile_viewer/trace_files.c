@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that lie beside a timeline. */
-#include <errno.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -58,38 +57,4 @@ enum status trace_write_beside(const struct profile_job *job, const char *ending
     CLEANUP(mem_freep) char *zipped = compressed(data, size, &size);
     RETURN_IF(path.failed || !zipped, ST_NO_MEMORY, "no memory to compress \"%s\"", str_text(&path));
     return file_write_all(str_text(&path), zipped, size);
-}
-
-static enum status write_report(const struct trace_set *set, json_t *reports, bool html)
-{
-    CLEANUP(str_finish) struct str path;
-    CLEANUP(file_write_abort) struct file_write file = { 0 };
-
-    str_init(&path);
-    TRY(trace_path_beside(set->job, html ? "_qnn_htp_analysis_summary.html" : "_qnn_htp_analysis_summary.json", &path));
-    TRY(file_write_begin(&file, str_text(&path)));
-
-    int failed = 0;
-    if (html)
-        failed = trace_report_html(reports, file.to);
-    else
-        failed = json_dumpf(reports, file.to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    RETURN_IF(failed, ST_IO, "cannot write \"%s\": %s", str_text(&path), strerror(file.error ? file.error : errno));
-    return file_write_end(&file);
-}
-
-enum status trace_write_files(const struct trace_set *set)
-{
-    if (!set->job->output || !set->n)
-        return ST_OK;
-
-    json_t *reports = json_array();
-    for (uint32_t i = 0; i < set->n; i++)
-        json_array_append_new(reports, trace_report(&set->graphs[i]));
-
-    enum status st = write_report(set, reports, true);
-    if (st == ST_OK && set->config->qhas_json)
-        st = write_report(set, reports, false);
-    json_decref(reports);
-    return st;
 }

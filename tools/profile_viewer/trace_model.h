@@ -48,18 +48,15 @@ struct trace_set {
     const struct trace_config *config;
     const struct trace_graph *graphs;
     uint32_t n;
+    const struct binary *binary; /* that they are of */
 };
 
-/* The analysis summary as HTML, and what the settings ask for besides. Nothing without an output file. */
+/* The analysis summary as HTML, and what the settings ask for besides (trace_summary.c). Nothing without an output file. */
 enum status trace_write_files(const struct trace_set *set);
 /* chrometrace.json and chrometrace.json.gz have chrometrace<ending> beside them. */
 enum status trace_path_beside(const struct profile_job *job, const char *ending, struct str *ret);
 
 /* A file of that ending, compressed (and named so) where the timeline is. */
 enum status trace_write_beside(const struct profile_job *job, const char *ending, const char *data, size_t size);
-
-/* The report: totals per unit, per type of operator, per operator, and what the time was spent on. */
-json_t *trace_report(const struct trace_graph *t);
-int trace_report_html(json_t *reports, FILE *to); /* not 0: it could not be written */
 
 #endif

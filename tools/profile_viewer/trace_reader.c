@@ -103,9 +103,8 @@ static enum status write_hosts(const struct profile_job *job)
 
 static enum status write_view(struct view *v, const struct binary *b)
 {
-    const struct trace_set set = { v->job, &v->config, v->graphs, v->n };
+    const struct trace_set set = { v->job, &v->config, v->graphs, v->n, b };
 
-    (void)b;
     TRY(put_devices(v));
     TRY(write_hosts(v->job));
     return trace_write_files(&set);
