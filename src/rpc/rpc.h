@@ -114,6 +114,7 @@ struct rpc_load {
     uint32_t map;          /* a context binary, mapped before */
     uint64_t bytes;
     uint32_t graph;        /* index in the binary */
+    bool serial;           /* takes turns with all other serial programs, however many lanes there are */
     struct rpc_pool scratch, persistent,
         spill; /* of info.scratch_bytes, persistent_bytes (which is zeroed) and spill_fill_bytes */
     /* out */

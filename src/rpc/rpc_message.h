@@ -67,7 +67,7 @@ struct rpc_request {
         } map; /* descriptors: the memory; with rest_bytes, what is mapped right behind it */
         struct {
             uint64_t bytes;
-            uint32_t map, graph, scratch_map, persistent_map, spill_map;
+            uint32_t map, graph, scratch_map, persistent_map, spill_map, serial;
             uint64_t scratch_offset, persistent_offset, spill_offset;
         } load;
         struct {

@@ -96,10 +96,12 @@ static enum status make_program(const struct binary_graph *g, const struct exec_
     return ST_OK;
 }
 
-/* Under lock: the lane with the fewest programs. */
-static uint32_t pick_lane(const struct worker *w)
+/* Under lock: the lane with the fewest programs; the first one for all that are serial. */
+static uint32_t pick_lane(const struct worker *w, bool serial)
 {
     uint32_t programs[RPC_MAX_LANES] = { 0 }, best = 0;
+    if (serial)
+        return 0;
     for (size_t i = 0; i < w->programs.n; i++)
         if (w->programs.at[i])
             programs[w->programs.at[i]->lane]++;
@@ -129,7 +131,7 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
     uint64_t heap = worker_program_bytes(w, g, pools);
     pthread_mutex_lock(&w->lock);
     enum status st = worker_charge(w, plus(heap, worker_window_growth(w, g)), what);
-    uint32_t lane = pick_lane(w);
+    uint32_t lane = pick_lane(w, q->load.serial);
     pthread_mutex_unlock(&w->lock);
     TRY(st);
     o.team = w->lanes[lane].team;

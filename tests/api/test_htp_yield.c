@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <QNN/HTP/QnnHtpContext.h>
+#include <QNN/HTP/QnnHtpGraph.h>
 #include <QNN/HTP/QnnHtpMem.h>
 #include <QNN/HTP/QnnHtpProfile.h>
 
@@ -27,10 +28,12 @@ enum {
     FROM_BACKUP = 2 /* messages */
 };
 
-static Qnn_ContextHandle_t contexts[2]; /* low, high */
-static struct net nets[2];
-static Qnn_Tensor_t first_turn[2];
-static float x[2][N], y[2][N];
+enum { LOW, HIGH, EQUAL /* to low */, WHO };
+static Qnn_ContextHandle_t contexts[WHO];
+static struct net nets[WHO];
+static Qnn_Tensor_t first_turn[WHO];
+static float x[WHO][N], y[WHO][N];
+static QnnHtpGraph_CustomConfig_t *parallel; /* option of graphs that are made, NULL: none */
 static int seen_fd = -1;
 static float *seen; /* the first result of the low graph, in memory that the client can look at while it runs */
 
@@ -48,7 +51,9 @@ static void turns(int who)
     static const uint32_t two = 2, perm[] = { 1, 0 };
     struct net *n = &nets[who];
     *n = (struct net){ .x = TENSOR("x", APP_WRITE, FLOAT_32, SIDE, SIDE), .y = TENSOR("y", APP_READ, FLOAT_32, SIDE, SIDE) };
-    OK(q.graphCreate(contexts[who], "turns", NULL, &n->graph));
+    QnnGraph_Config_t custom = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = parallel };
+    const QnnGraph_Config_t *list[] = { parallel ? &custom : NULL, NULL };
+    OK(q.graphCreate(contexts[who], "turns", list, &n->graph));
     OK(q.tensorCreateGraphTensor(n->graph, &n->x));
     OK(q.tensorCreateGraphTensor(n->graph, &n->y));
     Qnn_Tensor_t from = n->x;
@@ -124,6 +129,7 @@ struct execution {
     int who;
     Qnn_MemHandle_t mem;
     Qnn_ProfileHandle_t profile;
+    Qnn_SignalHandle_t signal;
     Qnn_ErrorHandle_t result;
     _Atomic bool done;
 };
@@ -138,7 +144,7 @@ static void execute(struct execution *e)
         TV(out[1]).memType = QNN_TENSORMEMTYPE_MEMHANDLE;
         TV(out[1]).memHandle = e->mem;
     }
-    e->result = q.graphExecute(n->graph, &in, 1, out, 2, e->profile, NULL);
+    e->result = q.graphExecute(n->graph, &in, 1, out, 2, e->profile, e->signal);
     e->done = true;
 }
 
@@ -252,10 +258,130 @@ static void interrupt_once(bool with_backup)
     unsetenv("OPENQNN_FAULT");
 }
 
+/* ---- PARALLEL_GRAPH_EXECUTION_CONFIG ---------------------------------------------------------------------------------- */
+
+static Qnn_SignalHandle_t late_signal(void)
+{
+    QnnSignal_Config_t o = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, .timeoutDurationUs = 20000 };
+    const QnnSignal_Config_t *list[] = { &o, NULL };
+    Qnn_SignalHandle_t s;
+    OK(q.signalCreate(env.backend, list, &s));
+    return s;
+}
+
+/* In a session of two lanes, LOW is held until HIGH comes, which shares its lane. Meanwhile EQUAL runs in the other lane,
+ * or has to wait for LOW and is too late. */
+static void is_beside(QnnHtpGraph_CustomConfig_t *option, bool beside)
+{
+    char fault[64];
+    static float want[N];
+    static int call; /* counting starts with another text */
+    snprintf(fault, sizeof fault, "yield@%d:%d,kill@%d", WHO * FROM_GRAPH + FROM_BUFFER + 1, STEP, 1000 + call++);
+    setenv("OPENQNN_FAULT", fault, 1);
+    setenv("OPENQNN_LANES", "2", 1);
+    parallel = option;
+    make_context(LOW, QNN_PRIORITY_LOW);
+    make_context(EQUAL, QNN_PRIORITY_LOW);
+    make_context(HIGH, QNN_PRIORITY_HIGH);
+    parallel = NULL;
+    struct execution low = { .who = LOW, .mem = register_seen() }, high = { .who = HIGH }, equal = { .who = EQUAL };
+    pthread_t thread;
+    memset(seen, 0xA5, BYTES);
+    float untouched = seen[N - 1];
+    assert_int_equal(pthread_create(&thread, NULL, execute_thread, &low), 0);
+    while (!low.done && !memcmp(&seen[N - 1], &untouched, sizeof untouched))
+        sched_yield();
+    equal.signal = beside ? NULL : late_signal();
+    execute(&equal);
+    assert_false(low.done);
+    execute(&high);
+    pthread_join(thread, NULL);
+
+    OK(low.result);
+    OK(high.result);
+    if (beside)
+        OK(equal.result);
+    else
+        FAILS(QNN_GRAPH_ERROR_TIMED_OUT, equal.result);
+    for (int i = 0; i < WHO; i++) {
+        expected(x[i], want);
+        assert_true((i == EQUAL && !beside) || !memcmp(y[i], want, sizeof want));
+        OK(q.contextFree(contexts[i], NULL));
+    }
+    if (equal.signal)
+        OK(q.signalFree(equal.signal));
+    unsetenv("OPENQNN_FAULT");
+    unsetenv("OPENQNN_LANES");
+}
+
+static void test_concurrency(void **state)
+{
+    (void)state;
+    QnnHtpGraph_CustomConfig_t c = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PARALLEL_GRAPH_EXECUTION_CONFIG };
+    is_beside(NULL, true);
+    c.parallelGraphExecutionConfig.concurrency = QNN_HTP_GRAPH_CONCURRENCY_OPTION_ALL_SHARED;
+    is_beside(&c, true);
+    c.parallelGraphExecutionConfig.concurrency = QNN_HTP_GRAPH_CONCURRENCY_OPTION_NONE;
+    is_beside(&c, false);
+}
+
+/* The graph is planned for its part of the VTCM. */
+static void test_part_of_vtcm(void **state)
+{
+    (void)state;
+    QnnHtpGraph_CustomConfig_t c = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PARALLEL_GRAPH_EXECUTION_CONFIG };
+    QnnHtpGraph_ParallelGraphExecutionConfig_t *p = &c.parallelGraphExecutionConfig;
+    uint64_t spilled[2];
+    p->concurrency = QNN_HTP_GRAPH_CONCURRENCY_OPTION_ALL_SHARED;
+    for (int i = 0; i < 2; i++) {
+        const struct event *e;
+        Qnn_ProfileHandle_t profile;
+        struct execution one = { .who = LOW };
+        p->vtcmConfig.sizeInBytes = i ? 65536 : 0; /* less than one of its tensors */
+        p->vtcmConfig.offsetInBytes = i ? 65536 : 0;
+        parallel = &c;
+        make_context(LOW, QNN_PRIORITY_LOW);
+        parallel = NULL;
+        OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &profile));
+        one.profile = profile;
+        execute(&one);
+        OK(one.result);
+        e = profile_find(profile, 30010);
+        assert_non_null(e);
+        spilled[i] = e->data.value + profile_find(profile, 30009)->data.value;
+        OK(q.profileFree(profile));
+        OK(q.contextFree(contexts[LOW], NULL));
+    }
+    assert_int_equal(spilled[0], 0);
+    assert_true(spilled[1] > 0);
+}
+
+static void refused_part(uint32_t size, uint32_t offset, uint32_t total, const char *word)
+{
+    QnnHtpGraph_CustomConfig_t c = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_PARALLEL_GRAPH_EXECUTION_CONFIG };
+    c.parallelGraphExecutionConfig.concurrency = QNN_HTP_GRAPH_CONCURRENCY_OPTION_ALL_SHARED;
+    c.parallelGraphExecutionConfig.vtcmConfig =
+        (QnnHtpGraph_VtcmConfig_t){ .sizeInBytes = size, .offsetInBytes = offset, .sizeTotalInBytes = total };
+    QnnGraph_Config_t custom = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &c };
+    const QnnGraph_Config_t *list[] = { &custom, NULL };
+    Qnn_GraphHandle_t graph;
+    FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_ARGUMENT, word, q.graphCreate(env.context, "part", list, &graph));
+}
+
+static void test_parts_refused(void **state)
+{
+    (void)state;
+    refused_part(65537, 0, 0, "multiples of 65536");
+    refused_part(65536, 1, 0, "multiples of 65536");
+    refused_part(65536 << 10, 0, 0, "name a part of that");
+    refused_part(2 << 20, 1 << 20, 2 << 20, "name a part of that");
+}
+
 static int setup(void **state)
 {
     for (int i = 0; i < N; i++)
-        x[0][i] = (float)(i % 101) - 50, x[1][i] = (float)(i % 89) - 44;
+        for (int who = 0; who < WHO; who++)
+            x[who][i] = (float)(i % (101 - 12 * who)) - 50 + 6 * (float)who;
     seen_fd = new_fd(BYTES);
     seen = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, seen_fd, 0);
     return env_setup(state) || seen == MAP_FAILED;
@@ -351,6 +477,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_of_the_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_buffer_of_the_client, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_concurrency, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_part_of_vtcm, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_parts_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_clients, env_setup, env_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

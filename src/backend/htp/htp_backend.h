@@ -85,11 +85,14 @@ struct htp_graph_cfg {
     uint32_t vtcm_part[3]; /* size, offset, total */
     uint64_t hvx_threads;
     float schedule_threshold, finalize_retries, hmx_hz, core_hz;
-    bool vtcm_max, vtcm_mb_given, vtcm_bytes_given, finalize_p_given;
+    bool concurrency_given, vtcm_max, vtcm_mb_given, vtcm_bytes_given, finalize_p_given;
 };
 enum { HTP_SLC_ON = 1, HTP_SLC_OFF /* said so */ }; /* htp_graph_cfg.slc */
 /* Bits of binary_graph_info.options. */
-enum { HTP_GRAPH_SLC = 1 /* what is spilled stays in the system level cache as far as it fits */ };
+enum {
+    HTP_GRAPH_SLC = 1,    /* what is spilled stays in the system level cache as far as it fits */
+    HTP_GRAPH_SERIAL = 2, /* it takes turns with others that say so */
+};
 struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg);
 enum status htp_graph_config(const void *custom, struct backend_graph_cfg *cfg);
 void htp_graph_config_free(struct backend_graph_cfg *cfg);

@@ -219,6 +219,8 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
     a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
     uint64_t most = (uint64_t)a.vtcm_mb << 20;
     a.vtcm_bytes = a.cfg.vtcm_bytes && a.cfg.vtcm_bytes < most ? a.cfg.vtcm_bytes : most;
+    if (a.cfg.concurrency && a.cfg.vtcm_part[0] && a.cfg.vtcm_part[0] < a.vtcm_bytes)
+        a.vtcm_bytes = a.cfg.vtcm_part[0];
     a.hvx_threads = htp_threads(c, &a.cfg);
     TRY(htp_count_graph(c, g->name, &a.cfg));
     TRY(htp_find_prepare(&p));

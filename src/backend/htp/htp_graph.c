@@ -196,6 +196,7 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
     else
         TRY(binary_get(c, s, r->binary, &g->binary));
     struct rpc_load l = { .map = g->binary->bytes.map, .bytes = g->binary->bytes.bytes, .graph = number };
+    l.serial = g->g->info.options & HTP_GRAPH_SERIAL;
     if (g->packages)
         TRY(htp_packages_in(c, s, g->g->info.name));
     TRY(htp_group_pool(c, s, r->binary, r->graph, &l.spill));

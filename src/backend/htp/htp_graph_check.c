@@ -61,6 +61,20 @@ static enum status check_cores(const struct backend_context *c, const struct htp
     return ST_OK;
 }
 
+static enum status check_part(const struct backend_context *c, const struct htp_graph_cfg *s)
+{
+    uint64_t most = (uint64_t)c->vtcm_mb << 20;
+    uint64_t size = s->vtcm_part[0];
+    uint64_t offset = s->vtcm_part[1];
+    uint64_t total = s->vtcm_part[2] ? s->vtcm_part[2] : most;
+
+    RETURN_IF(s->concurrency && (total > most || offset + size > total), ST_INVALID_CONFIG,
+              "HTP graph config: PARALLEL_GRAPH_EXECUTION_CONFIG: VTCM of %" PRIu64 " bytes from %" PRIu64 " on, of %" PRIu64
+              "; the device has %" PRIu64 ": name a part of that",
+              size, offset, total, most);
+    return ST_OK;
+}
+
 static void check_cache(const struct backend_context *c, const struct htp_graph_cfg *s)
 {
     static _Atomic bool said;
@@ -100,6 +114,7 @@ enum status htp_graph_check(const struct backend_context *c, const struct htp_gr
     TRY(check_vtcm(c, s));
     TRY(check_threads(c, s));
     TRY(check_cores(c, s));
+    TRY(check_part(c, s));
     check_cache(c, s);
     check_sparse(c, s);
     return check_compression(c, s);

@@ -199,7 +199,11 @@ static enum status take_parallel(const struct htp_option *option, const void *cu
     RETURN_IF((uint32_t)p->concurrency > QNN_HTP_GRAPH_CONCURRENCY_OPTION_ALL_SHARED, ST_INVALID_CONFIG,
               "HTP graph config: %s: concurrency %u; 0 (none) and 1 (all shared) are known", option->name,
               (unsigned)p->concurrency);
+    RETURN_IF(p->vtcmConfig.sizeInBytes % HTP_VTCM_STEP || p->vtcmConfig.offsetInBytes % HTP_VTCM_STEP, ST_INVALID_CONFIG,
+              "HTP graph config: %s: VTCM of %u bytes from %u on; allowed: multiples of %d", option->name,
+              p->vtcmConfig.sizeInBytes, p->vtcmConfig.offsetInBytes, HTP_VTCM_STEP);
     s->concurrency = (uint32_t)p->concurrency;
+    s->concurrency_given = true;
     s->vtcm_part[0] = p->vtcmConfig.sizeInBytes;
     s->vtcm_part[1] = p->vtcmConfig.offsetInBytes;
     s->vtcm_part[2] = p->vtcmConfig.sizeTotalInBytes;
@@ -314,10 +318,12 @@ static const struct htp_option option_rows[] = {
         .test = "test_htp_limits.c: test_cores",
         .effect = "plan and estimate are those of one core; more cores than the SoC has are refused, and "
                   "more than one together with PARALLEL_GRAPH_EXECUTION_CONFIG"),
-    OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG, .allowed = "concurrency 0 (none), 1 (all shared)", .take = take_parallel,
-        .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_cores",
-        .effect = "graphs run side by side where this computer has cores for it (lanes, docs/sessions.md), "
-                  "each in a window of its own"),
+    OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG, .take = take_parallel, .test = "test_htp_yield.c: test_concurrency",
+        .allowed = "concurrency 0 (none), 1 (all shared); of VTCM multiples of 65536 up to the SoC's",
+        .effect = "with 0 graphs that say so run one after the other in the session, also where it has several lanes "
+                  "(docs/sessions.md), and interrupt each other by priority; with 1, and without the option, graphs run "
+                  "side by side where this computer has cores for it. With 1 the graph is planned for sizeInBytes of "
+                  "VTCM. Kept in the binary"),
     OPTION(VTCM_SIZE_IN_BYTES, .allowed = "0 (all that the SoC has), multiples of 65536 up to the SoC's",
         .take = take_vtcm_bytes, .arch = 81, .test = "test_htp_limits.c: test_vtcm_bytes",
         .effect = "the window that the graph computes in; the last of this option and VTCM_SIZE_IN_MB counts"),

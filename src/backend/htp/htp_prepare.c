@@ -70,6 +70,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
 {
     struct pass passes[MAX_PASSES];
     struct cost_device device = device_of(a);
+    bool serial = a->cfg.concurrency_given && !a->cfg.concurrency;
     struct prepare_target t = {
         .passes = passes,
         .tensor_align = HTP_ALIGN,
@@ -90,7 +91,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .vtcm_mb = a->vtcm_mb,
         .hvx_threads = a->hvx_threads,
         .dlbc = a->cfg.dlbc,
-        .options = device.slc_bytes ? HTP_GRAPH_SLC : 0,
+        .options = (device.slc_bytes ? HTP_GRAPH_SLC : 0) | (serial ? HTP_GRAPH_SERIAL : 0),
         .store_as = storage_of(&a->cfg, a->target.soc_model),
         .abort = a->cancel ? &a->cancel->abort : NULL,
         .deadline_ns = a->cancel ? a->cancel->deadline_ns : 0,
