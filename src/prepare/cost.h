@@ -13,6 +13,7 @@ uint64_t cost_nodes(const struct cost_rates *r, const struct binary_graph *g, st
 /* What an operator keeps busy, in cycles. */
 struct cost_work {
     uint64_t matrix, vector, move; /* move: between fast memory and the unit that works */
+    uint64_t within;               /* of an activation that is work of the product before it: vectors of it */
     bool none;               /* nothing to do, or done by the operator before it: not even launched */
 };
 /* What the work of an operator depends on besides its own operands, per tensor. */

@@ -16,6 +16,7 @@ struct events {
     struct cost_work *work;
     struct cost_tensor *tensors;
     struct moves *moves;
+    uint32_t *activation; /* per product: the activation whose work is its own, BINARY_NONE: none, or a clamp */
     uint64_t *resident; /* per step, bytes of fast memory; NULL: not known */
 };
 
@@ -92,14 +93,19 @@ static void settle(struct events *e, const uint32_t *readers, uint32_t k)
                            from = x == BINARY_NONE ? BINARY_NONE : e->sim.producer[x];
     if (from == BINARY_NONE || readers[x] > most_readers || is_apart(e, n, from))
         return;
+    uint64_t vector = e->work[k].vector;
     bool clamped = readers[x] == 1 && cost_clamps(n) && cost_stores_clamped(&g->nodes[from]);
     if (clamped)
         not_stored(e, from, k, x);
     else if (cost_is_product(&g->nodes[from]))
-        e->work[from].vector += e->work[k].vector;
+        e->work[from].vector += vector;
     else
         return;
     e->work[k] = (struct cost_work){ .none = true };
+    if (!clamped && !cost_clamps(n)) {
+        e->work[k].within = vector;
+        e->activation[from] = k;
+    }
 }
 
 static enum status list_work(struct events *e, struct arena *a)
@@ -111,6 +117,8 @@ static enum status list_work(struct events *e, struct arena *a)
     cost_list_tensors(g, e->tensors);
     for (uint32_t t = 0; t < g->n_tensors; t++)
         e->sim.producer[t] = BINARY_NONE;
+    for (uint32_t k = 0; k < g->n_nodes; k++)
+        e->activation[k] = BINARY_NONE;
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct binary_node *n = &g->nodes[k];
         cost_work(e->sim.d, g, k, e->tensors, &e->work[k]);
@@ -228,6 +236,22 @@ static uint64_t ended(const struct cost_sim *s, const struct cost_group *gr)
     return gr->n ? s->done[gr->first + gr->n - 1] : 0;
 }
 
+/* Of the cycles of a product, what it would be faster by without its activation. */
+static void charge_activation(const struct events *e, uint32_t product, struct binary_node *nodes)
+{
+    const struct cost_work *w = &e->work[product];
+    uint32_t k = e->activation[product];
+    if (k == BINARY_NONE)
+        return;
+
+    uint64_t without = w->vector - e->work[k].within;
+    uint64_t whole = w->vector > w->matrix ? w->vector : w->matrix;
+    uint64_t rest = without > w->matrix ? without : w->matrix;
+    uint64_t part = whole ? (uint64_t)((unsigned __int128)nodes[product].cycles * (whole - rest) / whole) : 0;
+    nodes[k].cycles += part;
+    nodes[product].cycles -= part;
+}
+
 /* What a group adds to the end of all work, among its members by what they keep busy. */
 static void share_out(const struct events *e, const struct cost_group *gr, uint64_t added, struct binary_node *nodes)
 {
@@ -238,7 +262,8 @@ static void share_out(const struct events *e, const struct cost_group *gr, uint6
         const struct cost_member *w = &gr->members[m];
         so_far += w->matrix + w->vector / e->sim.n_threads;
         uint64_t upto = m + 1 == gr->n_members || !all ? added : (uint64_t)((unsigned __int128)added * so_far / all);
-        nodes[w->node].cycles = upto - given;
+        nodes[w->node].cycles += upto - given;
+        charge_activation(e, w->node, nodes);
         given = upto;
     }
 }
@@ -249,7 +274,7 @@ static uint32_t resources_of(const struct events *e, uint32_t k)
     bool dma = e->moves[k].weights + e->moves[k].read + e->moves[k].written > 0;
     if (binary_is_transfer(&e->sim.g->nodes[k]))
         return RESOURCE_DMA;
-    return (w->matrix ? RESOURCE_MATRIX : 0u) | (w->vector ? RESOURCE_VECTOR : 0u) | (dma ? RESOURCE_DMA : 0u);
+    return (w->matrix ? RESOURCE_MATRIX : 0u) | (w->vector || w->within ? RESOURCE_VECTOR : 0u) | (dma ? RESOURCE_DMA : 0u);
 }
 
 static enum status run(struct events *e, struct binary_node *nodes, uint64_t *end)
@@ -289,8 +314,10 @@ enum status cost_events(const struct cost_device *d, const struct binary_graph *
     arena_init(&a);
     struct events e = { .sim = { .d = d, .g = g, .producer = arena_array(&a, uint32_t, g->n_tensors), .spans = ret->spans },
                         .work = arena_array(&a, struct cost_work, g->n_nodes),
+                        .activation = arena_array(&a, uint32_t, g->n_nodes),
                         .moves = arena_array(&a, struct moves, g->n_nodes) };
-    RETURN_IF(!e.work || !e.moves || !e.sim.producer, ST_NO_MEMORY, "no memory to estimate %u operators", g->n_nodes);
+    RETURN_IF(!e.work || !e.moves || !e.activation || !e.sim.producer, ST_NO_MEMORY, "no memory to estimate %u operators",
+              g->n_nodes);
     list_moves(&e);
     TRY(list_work(&e, &a));
     TRY(cost_sim_init(&e.sim, &a));
