@@ -16,7 +16,10 @@ struct platform_report {
     char why[512]; /* what failed; "" when nothing did */
 };
 
-/* Fills the report; with `test` also runs the graph. Never fails: what goes wrong is in the report. */
-void platform_check(const char *library, bool test, struct platform_report *ret);
+/* Whether the graph is run, and in which type: some backends compute in fixed point only. */
+enum platform_test { PLATFORM_NO_TEST, PLATFORM_TEST_FLOATS, PLATFORM_TEST_BYTES };
+
+/* Fills the report, and runs the graph as `test` says. Never fails: what goes wrong is in the report. */
+void platform_check(const char *library, enum platform_test test, struct platform_report *ret);
 
 #endif

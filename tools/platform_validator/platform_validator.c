@@ -18,9 +18,11 @@ struct validator {
 
 static const struct {
     const char *option, *title, *library;
+    enum platform_test test;
 } backends[] = {
-    { "cpu", "CPU", "libQnnCpu.so" }, { "gpu", "GPU", "libQnnGpu.so" },    { "dsp", "DSP", "libQnnHtp.so" },
-    { "htp", "HTP", "libQnnHtp.so" }, { "lpai", "LPAI", "libQnnLpai.so" },
+    { "cpu", "CPU", "libQnnCpu.so", PLATFORM_TEST_FLOATS },   { "gpu", "GPU", "libQnnGpu.so", PLATFORM_TEST_FLOATS },
+    { "dsp", "DSP", "libQnnHtp.so", PLATFORM_TEST_FLOATS },   { "htp", "HTP", "libQnnHtp.so", PLATFORM_TEST_FLOATS },
+    { "lpai", "LPAI", "libQnnLpai.so", PLATFORM_TEST_BYTES },
 };
 enum { N_BACKENDS = sizeof(backends) / sizeof(backends[0]) };
 
@@ -112,7 +114,7 @@ static enum status validate(const struct validator *o)
             continue; /* the same library as HTP */
         reports[n].name = backends[i].title;
         library_path(o, backends[i].library, path, sizeof(path));
-        platform_check(path, o->test, &reports[n]);
+        platform_check(path, o->test ? backends[i].test : PLATFORM_NO_TEST, &reports[n]);
         show(o, &reports[n]);
         ok &= reports[n].supported || (all && !reports[n].found);
         ok &= !reports[n].tested || reports[n].passed;
