@@ -12,10 +12,14 @@ static enum status check_header(const void *data, size_t size, struct bin_header
     if (size < sizeof(*h) || memcmp(data, BIN_MAGIC, 4) != 0)
         return bin_foreign(data, size);
     memcpy(h, data, sizeof(*h));
-    RETURN_IF(h->version < BINARY_OLDEST || h->version > BINARY_VERSION, ST_BINARY_VERSION,
-              "context binary: format version %u; this library reads versions %d to %d; prepare the model again or update "
-              "the library",
-              h->version, BINARY_OLDEST, BINARY_VERSION);
+    RETURN_IF(h->version > BINARY_VERSION, ST_BINARY_VERSION,
+              "context binary: format version %u, made by a newer openqnn; this one reads version %d at most: update it, or "
+              "prepare the model again with it",
+              h->version, BINARY_VERSION);
+    RETURN_IF(h->version < BINARY_OLDEST, ST_BINARY_VERSION,
+              "context binary: format version %u, made by an older openqnn; this one reads version %d at least: prepare the "
+              "model again",
+              h->version, BINARY_OLDEST);
     RETURN_IF(h->size > size, ST_BAD_BINARY, "context binary: cut off: it has %" PRIu64 " bytes and %zu are given", h->size,
               size);
     RETURN_IF(h->header_bytes != sizeof(*h), ST_BAD_BINARY, "context binary: a header of %u bytes; %zu are expected",

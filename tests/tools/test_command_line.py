@@ -111,16 +111,44 @@ class CommandLine(support.ToolTest):
         for line in ("Backend = CPU", "Backend Hardware  : Supported", "Backend Libraries : Found", "Unit Test         : Passed"):
             self.assertIn(line, text)
         self.assertIn("CPU,Supported,Found", self.read("output", "Result.csv").decode())
+        for backend in ("htp", "lpai"):  # libQnnGpu.so needs a driver
+            text = self.succeeds("qnn-platform-validator", "--backend", backend, "--testBackend")
+            self.assertIn("Unit Test         : Passed", text)
         self.fails("qnn-platform-validator", "--backend", "tpu", says="choose one of")
         self.fails("qnn-platform-validator", "--backend", "cpu", "--directory", self.folder, says="does not work here")
 
     def test_wrong_files(self):
         self.fails("qnn-profile-viewer", "--input_log", self.write("a.log", "{}"), says=["a.log", "a JSON text"])
         self.fails("qnn-profile-viewer", "--input_log", "none.log", says="cannot open \"none.log\"")
-        self.fails("qnn-context-binary-utility", "--context_binary", support.CPU, says="it is an ELF file")
+        self.fails("qnn-context-binary-utility", "--context_binary", support.CPU, says=["is not a context binary but an ELF file", "--model"])
         self.fails("qnn-net-run", "--backend", support.CPU, "--retrieve_context", self.write("d.bin", b"PK\3\4xxxx"), "--input_list", "l",
                    says=["is not a context binary but a zip archive", "--dlc_path"])
         self.fails("qnn-net-run", "--backend", support.CPU, "--dlc_path", self.write("m.dlc", b"PK\3\4xxxx"), "--input_list", "l", says="m.dlc")
+
+    def test_kinds_of_files(self):
+        """Every reader names what it was given instead of what it stumbled over, and what to do."""
+        files = {"page.bin": (b"\n<!DOCTYPE html><html><body>404</body></html>", ["a web page", "download again"]),
+                 "lfs.bin": (b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 9\n", ["a pointer of Git LFS", "git lfs pull"]),
+                 "empty.bin": (b"", ["empty", "again"]),
+                 "net.bin": (b"\x1c\0\0\0TFL3" + bytes(40), ["a TFLite model", "qnn-tflite-converter"]),
+                 "image.bin": (b"\x89PNG\r\n" + bytes(40), ["a PNG image"])}
+        readers = (("qnn-onnx-converter", "-o", "o.cpp", "-i"), ("qnn-tflite-converter", "-o", "o.cpp", "-i"), ("qairt-converter", "-o", "o.dlc", "-i"),
+                   ("qairt-dlc-info", "-i"), ("qnn-net-run", "--backend", support.CPU, "--input_list", "l", "--retrieve_context"),
+                   ("qnn-net-run", "--backend", support.CPU, "--input_list", "l", "--dlc_path"), ("qnn-context-binary-utility", "--context_binary"))
+        self.write("l", "")
+        for name, (data, words) in files.items():
+            self.write(name, data)
+            for reader in readers:
+                if name == "net.bin" and "conv" in reader[0] and "onnx" not in reader[0]:
+                    continue  # these read TFLite models
+                with self.subTest(reader=reader, file=name):
+                    self.fails(*reader, name, says=words)
+
+    def test_binary_of_another_make(self):
+        self.write("vendor.bin", bytes([2, 0, 0, 0, 3]) + b"\xff" * 60)
+        for reader in (("qnn-net-run", "--backend", support.CPU, "--input_list", self.write("l", ""), "--retrieve_context"),
+                       ("qnn-context-binary-utility", "--context_binary")):
+            self.fails(*reader, "vendor.bin", says=["the vendor's tools", "qnn-context-binary-generator"])
 
 
 if __name__ == "__main__":

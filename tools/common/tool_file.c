@@ -133,33 +133,6 @@ enum status tool_make_dirs(const char *path)
     return ST_OK;
 }
 
-const char *tool_file_kind(const void *data, size_t size)
-{
-    static const struct {
-        const char *magic;
-        size_t offset;
-        const char *kind;
-    } kinds[] = {
-        { "\177ELF", 0, "an ELF file (a library or program; model libraries go to --model)" },
-        { "PK\003\004", 0, "a zip archive (a DLC goes to --dlc_path)" },
-        { "OQNB", 0, "a context binary" },
-        { "OQNP", 0, "a profiling log" },
-        { "TFL3", 4, "a TFLite model" },
-        { "ustar", 257, "a tar archive" },
-        { "\037\213", 0, "a gzip file" },
-        { "\223NUMPY", 0, "a NumPy array file; raw files have no header" },
-        { "\211PNG", 0, "a PNG image; raw files hold plain numbers" },
-        { "\377\330\377", 0, "a JPEG image; raw files hold plain numbers" },
-        { "{", 0, "a JSON text" },
-    };
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        size_t n = strlen(kinds[i].magic);
-        if (size >= kinds[i].offset + n && !memcmp((const char *)data + kinds[i].offset, kinds[i].magic, n))
-            return kinds[i].kind;
-    }
-    return NULL;
-}
-
 void tool_own_folder(char *buf, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", buf, size - 1);

@@ -27,9 +27,6 @@ enum status tool_file_read_at(const char *path, uint64_t offset, void *to, size_
 enum status tool_file_write(const char *path, const void *data, size_t size);
 enum status tool_make_dirs(const char *path); /* like mkdir -p */
 
-/* "an ELF file", "a zip archive (DLC)", … or NULL when the first bytes say nothing. */
-const char *tool_file_kind(const void *data, size_t size);
-
 /* Folder of the running program in buf; "" when unknown. */
 void tool_own_folder(char *buf, size_t size);
 

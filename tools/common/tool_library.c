@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared libraries; see tool_library.h. dlopen's own text is kept, but the usual causes are told first: users meet a library
  * of the wrong machine or a search path that does not hold the file far more often than anything else. */
+#include "base/file_kind.h"
 #include "common/tool_library.h"
 
 #include <dlfcn.h>
@@ -41,8 +42,8 @@ static enum status explain_file(const char *path, const char *why)
     enum status st;
     const unsigned char *p = f.data;
     if (f.size < EI_NIDENT + 4 || memcmp(p, ELFMAG, SELFMAG)) {
-        const char *kind = tool_file_kind(f.data, f.size);
-        st = status_fail(ST_INVALID_ARG, "\"%s\" is not a shared library but %s", path, kind ? kind : "something else");
+        st = status_fail(ST_INVALID_ARG, "the file is not a shared library: it does not begin as an ELF file does");
+        st = status_prefix(file_kind_explain(st, f.data, f.size, FILE_ELF, "a shared library"), "\"%s\"", path);
     } else {
         uint16_t machine = (uint16_t)(p[18] | p[19] << 8);
         if (machine != EM_X86_64)

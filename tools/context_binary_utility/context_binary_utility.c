@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "binary/binary.h"
+#include "base/file_kind.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_log.h"
@@ -76,9 +77,8 @@ static enum status describe(const struct utility *o, struct library_system *sys,
     enum status st = ST_OK;
     error = sys->api.systemContextGetBinaryInfo(reader, f->data, f->size, &info, &info_size);
     if (error != QNN_SUCCESS) {
-        const char *kind = tool_file_kind(f->data, f->size);
-        st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary%s%s", o->binary, f->size,
-                          kind ? "; it is " : "", kind ? kind : "");
+        st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary", o->binary, f->size);
+        st = file_kind_explain(st, f->data, f->size, FILE_CONTEXT_BINARY, "a context binary");
     }
     if (st == ST_OK)
         st = check_weights(o, f);

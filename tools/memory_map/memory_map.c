@@ -402,14 +402,12 @@ enum status map_write(const struct binary *b, const char *title, uint32_t format
 
 static enum status show_binary(const char *path, const struct tool_file *f, uint32_t format, const char *to)
 {
-    const char *slash = strrchr(path, '/'), *kind;
+    const char *slash = strrchr(path, '/');
     struct binary b;
     struct str out;
     enum status st = binary_open(f->data, f->size, &b);
-    if (st != ST_OK) {
-        kind = tool_file_kind(f->data, f->size);
-        return status_prefix(st, kind ? "\"%s\" (%s)" : "\"%s\"", path, kind);
-    }
+    if (st != ST_OK)
+        return status_prefix(st, "\"%s\"", path);
     str_init(&out);
     st = map_write(&b, slash ? slash + 1 : path, format, &out);
     if (st == ST_OK && to)

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/file_write.h"
 #include "base/mem.h"
+#include "base/file_kind.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_log.h"
@@ -75,9 +76,9 @@ static enum status read_log(const char *path, struct prof_log *ret)
     struct tool_file f = { 0 };
     TRY(tool_file_read(path, &f));
     enum status st = prof_log_read(f.data, f.size, ret);
-    const char *kind = st == ST_OK ? NULL : tool_file_kind(f.data, f.size);
+    st = file_kind_explain(st, f.data, f.size, FILE_PROFILE_LOG, "a profile log");
     tool_file_free(&f);
-    return st == ST_OK ? st : status_prefix(st, kind ? "\"%s\" (%s)" : "\"%s\"", path, kind);
+    return st == ST_OK ? st : status_prefix(st, "\"%s\"", path);
 }
 
 static bool named_gzip(const struct viewer *o)

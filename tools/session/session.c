@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/file_kind.h"
 #include "common/tensor_text.h"
 #include "common/tool_log.h"
 #include "session/session_private.h"
@@ -213,10 +214,13 @@ static enum status place_binary(struct session *s, const char *path, bool map)
 static enum status read_binary(struct session *s, const char *path, bool map)
 {
     TRY(place_binary(s, path, map));
-    const char *kind = tool_file_kind(s->binary.data, s->binary.size);
-    RETURN_IF(kind && !str_eq(kind, "a context binary"), ST_INVALID_ARG, "\"%s\" is not a context binary but %s", path,
-              kind);
-    return ST_OK;
+    enum status st = ST_OK;
+    if (file_kind_of(s->binary.data, s->binary.size) != FILE_CONTEXT_BINARY)
+        st = status_fail(ST_INVALID_ARG,
+                         "the file is not a context binary of openqnn; binaries made by the vendor's tools have another "
+                         "format: prepare the model again with qnn-context-binary-generator");
+    st = file_kind_explain(st, s->binary.data, s->binary.size, FILE_CONTEXT_BINARY, "a context binary");
+    return st == ST_OK ? st : status_prefix(st, "\"%s\"", path);
 }
 
 enum status session_validate(struct session *s, const char *path, bool map)

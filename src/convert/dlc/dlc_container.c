@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zip.h>
 
+#include "base/file_kind.h"
 #include "convert/dlc/dlc.h"
 #include "convert/dlc/dlc_container.h"
 #include "convert/dlc/dlc_target.h"
@@ -111,17 +112,22 @@ static enum status open_zip(zip_source_t *source, const char *what, struct conve
     return ST_OK;
 }
 
+enum { HEAD_BYTES = 512 }; /* that tell what kind of file it is */
+
 enum status convert_dlc_open(const char *path, struct convert_dlc **ret)
 {
     zip_error_t e;
     zip_error_init(&e);
     FILE *f = fopen(path, "rb"); /* tells what is wrong with the path better than the archive library does */
     RETURN_IF(!f, ST_IO, "\"%s\" cannot be read: %s", path, strerror(errno));
+    char head[HEAD_BYTES];
+    const size_t head_size = fread(head, 1, sizeof(head), f);
     fclose(f);
     zip_source_t *source = zip_source_file_create(path, 0, -1, &e);
     char what[512];
     snprintf(what, sizeof what, "\"%s\"", path);
-    return source ? open_zip(source, what, ret) : zip_failed(&e, what);
+    enum status st = source ? open_zip(source, what, ret) : zip_failed(&e, what);
+    return file_kind_explain(st, head, head_size, FILE_ZIP, "a DLC");
 }
 
 enum status convert_dlc_open_data(const void *data, size_t size, struct convert_dlc **ret)

@@ -2,6 +2,7 @@
 /* From an ONNX file to a graph: initializers, inputs, nodes in order, outputs, and what nobody needs goes. */
 #include <string.h>
 
+#include "base/file_kind.h"
 #include "convert/onnx/onnx.h"
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
@@ -245,6 +246,7 @@ enum status convert_onnx(const void *data, size_t size, const char *folder, cons
                           .made_limit = MADE_BASE + MADE_PER_BYTE * (uint64_t)size };
     arena_init(&cx.arena);
     enum status st = onnx_parse_model(&cx.arena, data, size, &cx.model);
+    st = file_kind_explain(st, data, size, FILE_ONNX, "an ONNX model");
     if (st == ST_OK)
         st = build_init(&cx.b, cx.model.graph.name[0] ? cx.model.graph.name : "model", r);
     if (st == ST_OK) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the tables of the file to tensors with descriptors and operators with their code. */
+#include "base/file_kind.h"
 #include "convert/tflite/tfl_model.h"
 
 #include <string.h>
@@ -29,9 +30,10 @@ enum status tfl_model_open(struct tfl_model *m, const void *data, size_t size)
     *m = (struct tfl_model){0};
     arena_init(&m->arena);
     fb_init(&m->fb, data, size);
-    RETURN_IF(
-        size < 8 || memcmp((const char *)data + 4, "TFL3", 4) != 0, ST_INVALID_ARG,
-        "the file is not a TFLite model: bytes 4 … 7 are not \"TFL3\"; give the .tflite file itself, not an archive of it");
+    if (size < 8 || memcmp((const char *)data + 4, "TFL3", 4) != 0) {
+        enum status st = status_fail(ST_INVALID_ARG, "the file is not a TFLite model: bytes 4 … 7 are not \"TFL3\"");
+        return file_kind_explain(st, data, size, FILE_TFLITE, "a TFLite model");
+    }
     m->root = fb_root(&m->fb);
     int64_t version = fb_int(m->root, MODEL_VERSION, 4, 0);
     m->codes = fb_vector(m->root, MODEL_OPERATOR_CODES, 4);
