@@ -8,9 +8,7 @@ import os
 import re
 
 import support
-from trace_kit import OPTRACE, TraceTest, branches
-
-SCHEMATIC = ("--schematic", "b/net_schematic.bin")
+from trace_kit import TraceTest, branches, reader
 
 
 class Timelines(TraceTest):
@@ -123,6 +121,54 @@ class Timelines(TraceTest):
             for name in (output, "z_host.json.gz"):
                 os.unlink(self.path(name))
         self.refused("--schematic", "b/net.bin", "--config", "top.json", says="--output")
+
+
+class Guide(TraceTest):
+    """The commands of the guide's section on linting."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("htp_config.json", '{"devices": [ {"profiling_level" : "linting"} ] }')
+        self.write("backend_extension_config.json", json.dumps({"backend_extensions": {
+            "shared_library_path": os.path.join(support.BIN, "libQnnHtpNetRunExtensions.so"), "config_file_path": self.path("htp_config.json")}}))
+        self.prepare(branches(side=16), side=16, runs=3, level=("--profiling_level", "backend", "--config_file", "backend_extension_config.json"))
+        self.log = ("--input_log", "out/qnn-profiling-data_0.log")
+
+    def test_every_run(self):
+        """libQnnHtpProfilingReader.so: the raw output of every run."""
+        text = self.succeeds("qnn-profile-viewer", "--reader", reader("Htp"), *self.log)
+        plain = self.succeeds("qnn-profile-viewer", *self.log)
+        self.assertEqual([int(n) for n in re.findall(r"Execute Stats \(Run (\d+)\)", text)], [0, 1, 2])
+        self.assertEqual(len(re.findall(r"critical path", text)), 3)
+        self.assertNotIn("Average", text)
+        runs = [int(n) for n in re.findall(r"NetRun: +(\d+)", text.split("Execute Stats", 1)[1].split("(Run 0)")[1])]
+        stats = [int(re.search(r"NetRun: +(\d+)", plain.split("Execute Stats (%s)" % w)[1]).group(1)) for w in ("Average", "Min", "Max")]
+        self.assertEqual(stats, [sum(runs) // 3, min(runs), max(runs)])
+
+    def test_chrometrace(self):
+        """libQnnChrometraceProfilingReader.so: averages, and with --output a timeline of the table."""
+        text = self.succeeds("qnn-profile-viewer", "--reader", reader("Chrometrace"), *self.log, "--output", "./chromeTrace.json")
+        average = text.split("Execute Stats (Average)")[1].split("Execute Stats")[0]
+        trace = self.trace("chromeTrace.json")
+        self.assertEqual(sorted(trace.lanes.values()), ["main thread", "overlapped by others (length)"])
+        main = trace.lane("main thread")
+        at = 0
+        for _, _, e in main:  # one behind the other, without holes
+            self.assertEqual(e["args"]["start_cycle"], at)
+            at += e["args"]["cycles"]
+        self.assertEqual(at, int(re.search(r"critical path execute\) time \(cycles\)\): (\d+)", average).group(1)))
+        rows = re.findall(r"(?m)^      (\S+:OpId_\d+ \(cycles\)): (\d+)  cycles\n            Wait \(Scheduler\) time: (\d+)  cycles\n"
+                          r"            Overlap time: (\d+)  cycles", average)
+        shown = {(e["cat"], e["args"]["op"]): e["args"]["cycles"] for found in trace.slices.values() for _, _, e in found}
+        self.assertGreater(len(rows), 5)
+        for name, work, wait, overlap in rows:
+            for kind, cycles in (("Op", work), ("Wait", wait), ("Overlap", overlap)):
+                self.assertEqual(shown.get((kind, name), 0), int(cycles), (kind, name))
+        self.assertRegex(average, r"(?m)^            Resources: .*HMX")
+        self.assertNotRegex(average, r"Resources:.*\d")
+        self.run_net("--profiling_level", "basic")
+        self.fails("qnn-profile-viewer", "--reader", reader("Chrometrace"), *self.log, "--output", "chromeTrace.json", says="no timeline")
+        self.assertEqual(len(self.trace("chromeTrace.json").slices), len(trace.slices))
 
 
 class Json(TraceTest):

@@ -16,4 +16,13 @@ enum status trace_put_device(struct trace_out *out, const struct trace_graph *t,
 /* What this computer measured: one process per log. Returns how many runs have a timeline. */
 uint32_t trace_put_host(struct trace_out *out, const struct prof_log *log, const char *name, uint32_t process);
 
+/* Of a linting or detailed log: a process per graph, from number `process` on; *ret grows by how many there are. */
+bool trace_has_tables(const struct prof_log *log);
+enum status trace_put_tables(struct trace_out *out, const struct prof_log *log, uint32_t process, uint32_t *ret);
+
+/* The functions of both readers (trace_reader.c); the last one also shows tables of logs. */
+int trace_settings(struct profile_job *job);
+int trace_write(const struct profile_job *job);
+int trace_write_tables(const struct profile_job *job);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libQnnHtpOptraceProfilingReader.so and libQnnChrometraceProfilingReader.so: a timeline in the format of chrome://tracing
- * and Perfetto.
+/* A timeline in the format of chrome://tracing and Perfetto, for libQnnHtpOptraceProfilingReader.so (optrace_reader.c) and
+ * libQnnChrometraceProfilingReader.so (chrometrace_reader.c).
  *
  * Of the context binary (--schematic): what every command keeps busy of the device, as estimated. Of the log: when each node
  * ran on this computer, where the profile was asked for that (optrace). The two have clocks that nothing connects, so with a
@@ -132,7 +132,28 @@ static enum status write_schematic(struct view *v)
     return st;
 }
 
-static enum status write_all(const struct profile_job *job)
+/* The tables of all logs; *ret: how many graphs have one. */
+static enum status put_tables(const struct profile_job *job, uint32_t *ret)
+{
+    struct trace_out out;
+
+    trace_out_start(&out, job->to);
+    for (size_t i = 0; i < job->n; i++)
+        TRY(trace_put_tables(&out, job->logs[i], 1 + *ret, ret));
+    trace_out_finish(&out);
+    return ST_OK;
+}
+
+static bool any_table(const struct profile_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (trace_has_tables(job->logs[i]))
+            return true;
+    return false;
+}
+
+/* tables: what a log says of a device without its binary is shown, too. */
+static enum status write_all(const struct profile_job *job, bool tables)
 {
     struct view v = { .job = job };
 
@@ -141,18 +162,28 @@ static enum status write_all(const struct profile_job *job)
         return write_schematic(&v);
     RETURN_IF(job->zoom_start || job->zoom_end || job->dlc, ST_INVALID_ARG,
               "--zoom_start, --zoom_end and --dlc need the graph; give the context binary that ran with --schematic FILE");
+    if (tables && any_table(job)) {
+        uint32_t n = 0;
+        TRY(put_tables(job, &n));
+        return write_hosts(job);
+    }
     RETURN_IF(!put_hosts(job, job->to), ST_INVALID_ARG,
               "the log has no timeline; run with --profiling_level detailed --profiling_option optrace, or give the context "
               "binary that ran with --schematic FILE");
     return ST_OK;
 }
 
-static int write_trace(const struct profile_job *job)
+int trace_write(const struct profile_job *job)
 {
-    return write_all(job) != ST_OK;
+    return write_all(job, false) != ST_OK;
 }
 
-static int read_settings(struct profile_job *job)
+int trace_write_tables(const struct profile_job *job)
+{
+    return write_all(job, true) != ST_OK;
+}
+
+int trace_settings(struct profile_job *job)
 {
     struct trace_config c;
     enum status st = trace_config_read(job->config, &c);
@@ -160,13 +191,3 @@ static int read_settings(struct profile_job *job)
     job->gzip |= st == ST_OK && c.gzip;
     return st != ST_OK;
 }
-
-extern const struct profile_reader openqnn_profile_reader;
-__attribute__((visibility("default"))) const struct profile_reader openqnn_profile_reader = {
-    .version = READER_VERSION,
-    .name = "timeline",
-    .timeline = true,
-    .settings = read_settings,
-    .write = write_trace,
-    .explain = status_text,
-};
