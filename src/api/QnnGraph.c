@@ -3,6 +3,7 @@
  * nodes are added in graph_build.c, and what one execution does with its tensors is in graph_execute.c. */
 #include "QNN/QnnGraph.h"
 
+#include "api/call_signal.h"
 #include "api/counts.h"
 #include "api/graph_build.h"
 #include "api/objects.h"
@@ -114,9 +115,30 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
 
 static enum status finalize(struct api_graph *g, struct cancel *cancel)
 {
+    TRY(context_alive(g->context));
     if (g->state == GRAPH_OPEN)
         return graph_finalize(g, cancel);
     return g->changed ? graph_update(g, cancel) : graph_attach(g);
+}
+
+/* The signal counts from the call, also while another graph of the context is finalized. */
+static enum status finalize_in_turn(struct api_graph *g, struct cancel *cancel, struct api_profile *p)
+{
+    struct api_context *c = g->context;
+    TRY(call_lock(&c->lock, cancel, "finalizing the graph"));
+    uint64_t start = clock_ns();
+
+    context_watch(c, cancel);
+    enum status st = call_check(cancel, "finalizing the graph");
+    if (st == ST_OK)
+        st = finalize(g, cancel);
+    context_watch(c, NULL);
+
+    context_stage_events(c, STAGE_FINALIZE, st == ST_OK ? p : NULL);
+    if (p && st == ST_OK)
+        prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");
+    pthread_mutex_unlock(&c->lock);
+    return st;
 }
 
 Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHandle_t profileHandle,
@@ -126,22 +148,15 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle, Qnn_ProfileHa
     log_enter(g->context->log);
     API_CHECK(!g->subgraph, COMP_GRAPH, ST_SUBGRAPH, "graph \"%s\" is a subgraph; finalize the graph it belongs to",
               g->name);
-    LOCKED(&g->context->lock);
     struct api_profile *p = NULL;
     struct api_signal *s = NULL;
     enum status st = profile_begin(profileHandle, &p);
     if (st == ST_OK)
         st = signal_begin(signalHandle, NULL, &s);
     if (st == ST_OK)
-        st = context_alive(g->context);
-    uint64_t start = clock_ns();
-    if (st == ST_OK)
-        st = finalize(g, s ? &s->cancel : NULL);
+        st = finalize_in_turn(g, s ? &s->cancel : NULL, p);
     if (st == ST_OK)
         count(COUNT_FINALIZED);
-    context_stage_events(g->context, STAGE_FINALIZE, st == ST_OK ? p : NULL);
-    if (p && st == ST_OK)
-        prof_add(p->prof, PROF_ROOT, PROF_FINALIZE, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (finalize) time");
     signal_end(s);
     profile_end(p);
     return api_error(COMP_GRAPH, st);

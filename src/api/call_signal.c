@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/call_signal.h"
 
-#include <errno.h>
-
-#include "base/clock.h"
-
-/* How often a call that waits for a lock looks at its signal: a lock cannot be woken by one. */
-#define LOOK_NS UINT64_C(2000000)
+#include "base/cancel_lock.h"
 
 enum status call_check(const struct cancel *cancel, const char *what)
 {
@@ -21,17 +16,5 @@ enum status call_check(const struct cancel *cancel, const char *what)
 
 enum status call_lock(pthread_mutex_t *mutex, const struct cancel *cancel, const char *what)
 {
-    if (!cancel) {
-        pthread_mutex_lock(mutex);
-        return ST_OK;
-    }
-
-    for (;;) {
-        uint64_t until_ns = clock_ns() + LOOK_NS;
-        struct timespec until = { (time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000) };
-
-        TRY(call_check(cancel, what));
-        if (pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
-            return ST_OK;
-    }
+    return cancel_lock(mutex, cancel) == ST_OK ? ST_OK : call_check(cancel, what);
 }

@@ -6,6 +6,7 @@
 
 #include "QNN/QnnContext.h"
 #include "QNN/QnnProperty.h"
+#include "api/call_signal.h"
 #include "api/objects.h"
 #include "base/clock.h"
 
@@ -145,10 +146,37 @@ static enum status apply_section(const struct section_call *s);
 
 static enum status section_step(const struct section_call *s)
 {
-    RETURN_IF(s->cancel && atomic_load(&s->cancel->abort), ST_ABORTED, "the call was aborted by its signal");
-    RETURN_IF(s->cancel && s->cancel->deadline_ns && clock_ns() > s->cancel->deadline_ns, ST_TIMED_OUT,
-              "the call ran past the time of its signal");
-    return ST_OK;
+    return call_check(s->cancel, s->written ? "reading the section" : "applying the section");
+}
+
+/* With the context locked. */
+static enum status section_work(const struct section_call *s)
+{
+    TRY(context_alive(s->c));
+    TRY(section_step(s));
+    if (s->written)
+        return give_section(s->c, s->only, s->section, s->buffer, s->written);
+
+    context_watch(s->c, s->cancel);
+    enum status st = apply_section(s);
+    context_watch(s->c, NULL);
+    return st;
+}
+
+/* The signal counts from the call, also while another call has the context. */
+static enum status section_in_turn(const struct section_call *s, struct api_profile *p)
+{
+    TRY(call_lock(&s->c->lock, s->cancel, s->written ? "reading the section" : "applying the section"));
+    uint64_t start = clock_ns();
+    enum status st = section_work(s);
+
+    if (!s->written)
+        context_stage_events(s->c, STAGE_UPDATE, st == ST_OK ? p : NULL);
+    if (p && st == ST_OK && !s->written)
+        prof_add(p->prof, PROF_ROOT, backend_this->update_event ? backend_this->update_event : PROF_INIT, PROF_UNIT_US,
+                 (clock_ns() - start) / 1000, "QNN (apply binary section) time");
+    pthread_mutex_unlock(&s->c->lock);
+    return st;
 }
 
 static enum status section_run(struct section_call *s, void *profile, void *signal)
@@ -157,17 +185,9 @@ static enum status section_run(struct section_call *s, void *profile, void *sign
     struct api_signal *sig = NULL;
     TRY(profile_begin(profile, &p));
     enum status st = signal_begin(signal, NULL, &sig);
-    uint64_t start = clock_ns();
     s->cancel = sig ? &sig->cancel : NULL;
     if (st == ST_OK)
-        st = section_step(s);
-    if (st == ST_OK)
-        st = s->written ? give_section(s->c, s->only, s->section, s->buffer, s->written) : apply_section(s);
-    if (!s->written)
-        context_stage_events(s->c, STAGE_UPDATE, st == ST_OK ? p : NULL);
-    if (p && st == ST_OK && !s->written)
-        prof_add(p->prof, PROF_ROOT, backend_this->update_event ? backend_this->update_event : PROF_INIT, PROF_UNIT_US,
-                 (clock_ns() - start) / 1000, "QNN (apply binary section) time");
+        st = section_in_turn(s, p);
     signal_end(sig);
     profile_end(p);
     return st == ST_BAD_BINARY ? ST_INVALID_ARG : st; /* of this call it is an argument */
@@ -177,8 +197,7 @@ static enum status section_begin(struct section_call *s, void *graph, struct pin
 {
     TRY(check_backend(s->section));
     TRY(raw_buffer(buffer, &s->buffer));
-    TRY(pin_graph(s->c, graph, pin, &s->only));
-    return context_alive(s->c);
+    return pin_graph(s->c, graph, pin, &s->only);
 }
 
 Qnn_ErrorHandle_t QnnContext_getBinarySection(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph,
@@ -191,7 +210,6 @@ Qnn_ErrorHandle_t QnnContext_getBinarySection(Qnn_ContextHandle_t context, Qnn_G
     API_CHECK(writtenBufferSize, COMP_CONTEXT, ST_INVALID_ARG, "writtenBufferSize is NULL");
     CLEANUP(unpin_graph) struct pin pin = { 0 };
     struct section_call s = { .c = c, .section = section, .written = writtenBufferSize };
-    LOCKED(&c->lock);
     enum status st = section_begin(&s, graph, &pin, binaryBuffer);
     return api_error(COMP_CONTEXT, st == ST_OK ? section_run(&s, profile, signal) : st);
 }
@@ -283,7 +301,6 @@ Qnn_ErrorHandle_t QnnContext_applyBinarySection(Qnn_ContextHandle_t context, Qnn
     log_enter(c->log);
     CLEANUP(unpin_graph) struct pin pin = { 0 };
     struct section_call s = { .c = c, .section = section };
-    LOCKED(&c->lock);
     enum status st = section_begin(&s, graph, &pin, binaryBuffer);
     return api_error(COMP_CONTEXT, st == ST_OK ? section_run(&s, profile, signal) : st);
 }

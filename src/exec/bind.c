@@ -107,10 +107,21 @@ enum status bind_node(struct exec_program *p, uint32_t node)
     return ST_OK;
 }
 
-enum status bind_all(struct exec_program *p)
+static enum status check_signal(const struct exec_program *p, const struct cancel *cancel, uint32_t done)
 {
-    for (uint32_t i = 0; i < p->g->n_nodes; i++)
+    enum status st = cancel_status(cancel);
+
+    RETURN_IF(st != ST_OK, st, "graph \"%s\": loading it was ended by its signal, with %u of %u nodes done", p->g->info.name,
+              done, p->g->n_nodes);
+    return ST_OK;
+}
+
+enum status bind_all(struct exec_program *p, const struct cancel *cancel)
+{
+    for (uint32_t i = 0; i < p->g->n_nodes; i++) {
+        TRY(check_signal(p, cancel, i));
         TRY(bind_node(p, i));
+    }
     program_cut(p);
     near_find(p);
     return ST_OK;

@@ -70,7 +70,7 @@ static enum status use_constants(struct exec_program *p, const uint8_t *constant
 {
     p->constants = constants;
     program_resolve(p);
-    return bind_all(p);
+    return bind_all(p, NULL);
 }
 
 enum status exec_set_constants(struct exec_program *p, const void *constants)
@@ -123,7 +123,7 @@ static enum status load_all(struct exec_program *p, const struct exec_opts *o)
     TRY(program_memory(p, o));
     TRY(dynamic_load(p));
     program_resolve(p);
-    TRY(bind_all(p));
+    TRY(bind_all(p, o->cancel));
     TRY(program_check_tiles(p));
     if (!p->own_persistent) /* that is zero, and pages that no state touches need no memory */
         exec_reset_state(p);

@@ -41,6 +41,7 @@ struct exec_opts {
     void *persistent;
     void *vtcm, *spill; /* the same for info.vtcm_used and info.spill_fill_bytes; programs that take turns may share them */
     const struct exec_outside *outside; /* NULL: graphs with such nodes are refused */
+    const struct cancel *cancel;        /* ends the load; NULL: nothing does */
     uint32_t max_marks;    /* room for profile marks per run; 0: one per command and member of its chain */
 };
 

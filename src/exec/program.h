@@ -195,7 +195,7 @@ void program_cut(struct exec_program *p);            /* where commands begin and
 /* bind.c */
 void bind_call(const struct exec_program *p, uint32_t node, struct exec_call *view);
 enum status bind_node(struct exec_program *p, uint32_t node); /* choose a kernel and fill its args, first time or again */
-enum status bind_all(struct exec_program *p);
+enum status bind_all(struct exec_program *p, const struct cancel *cancel);
 enum status bind_io(struct exec_program *p, const struct exec_binding *io);
 
 /* chain.c */

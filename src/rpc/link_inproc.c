@@ -31,6 +31,7 @@ static enum status inproc_exchange(struct rpc_session *s, const void *bytes, siz
     struct rpc_request q;
     struct rpc_reply r;
     TRY(rpc_request_check(bytes, n, n_fds, &q));
+    worker_set_signal(s->worker, s->cancel);
     worker_handle(s->worker, &q, fds, &r);
     memcpy(answer, &r, sizeof(r));
     *ret_n = sizeof(r);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cancel_lock.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "rpc/link_process.h"
@@ -33,29 +34,45 @@ static enum status await_answer(struct rpc_session *s, const char *what, uint64_
 {
     struct pollfd p[] = { { .fd = s->sock, .events = POLLIN }, { .fd = s->pidfd, .events = POLLIN } };
     struct rpc_watch watch;
+    uint64_t fired_ns = 0;
+    int slice_ms = s->cancel ? (int)(CANCEL_LOOK_NS / NS_PER_MS) : SLICE_MS;
 
     watch_begin(&watch, clock_ns());
-    for (int n; (n = poll(p, 2, SLICE_MS)) <= 0;) {
+    for (int n; (n = poll(p, 2, slice_ms)) <= 0;) {
         RETURN_IF(n < 0 && errno != EINTR, ST_COMMUNICATION, "its socket cannot be read: %s", strerrordesc_np(errno));
         TRY(link_watch(s, &watch, what, limit_ns));
+        TRY(link_pass_signal(s, &fired_ns));
     }
 
     RETURN_IF(!(p[0].revents & POLLIN), ST_COMMUNICATION, "the process has ended");
     return ST_OK;
 }
 
-static enum status exchange(struct rpc_session *s, const struct rpc_request *q, size_t n, const int *fds, unsigned n_fds,
-                            struct packet *answer, uint64_t limit_ns)
+static enum status receive(struct rpc_session *s, uint32_t type, struct packet *answer, uint64_t limit_ns)
 {
     char what[64];
 
-    RETURN_IF(!packet_send(s->sock, q, n, fds, n_fds), ST_COMMUNICATION, "the process has ended");
-    snprintf(what, sizeof(what), "the answer to a %s message", rpc_type_name(q->type));
+    snprintf(what, sizeof(what), "the answer to a %s message", rpc_type_name(type));
     TRY(await_answer(s, what, limit_ns));
     RETURN_IF(!packet_receive(s->sock, answer), ST_COMMUNICATION, "the process has ended");
     unsigned unexpected = answer->n_fds;
     packet_close_fds(answer);
     RETURN_IF(unexpected, ST_COMMUNICATION, "an answer with %u descriptors; none is expected", unexpected);
+    return ST_OK;
+}
+
+static enum status exchange(struct rpc_session *s, const struct rpc_request *q, size_t n, const int *fds, unsigned n_fds,
+                            struct packet *answer, uint64_t limit_ns)
+{
+    RETURN_IF(!packet_send(s->sock, q, n, fds, n_fds), ST_COMMUNICATION, "the process has ended");
+    return receive(s, q->type, answer, limit_ns);
+}
+
+static enum status process_collect(struct rpc_session *s, void *answer, size_t *ret_n)
+{
+    struct packet p = { .bytes = answer, .size = sizeof(struct rpc_reply) };
+    TRY(receive(s, s->owed.type, &p, s->limit_ns));
+    *ret_n = p.size;
     return ST_OK;
 }
 
@@ -106,9 +123,13 @@ static enum status say_hello(struct rpc_session *s, const struct rpc_session_opt
     int fds[] = { s->common_fd, (int)syscall(SYS_pidfd_open, getpid(), 0) };
     if (fds[1] < 0)
         TRY(descriptors_left(ST_SYSTEM, "the client in its session"));
+    s->cancel = o->cancel;
     enum status st = exchange(s, &q, sizeof(q), fds, fds[1] < 0 ? 1 : 2, &p, start_limit(s, o));
+    s->cancel = NULL;
     if (fds[1] >= 0)
         close(fds[1]);
+    if (st == ST_ABORTED || st == ST_TIMED_OUT)
+        return st;
     if (st == ST_OK)
         st = rpc_reply_check(&raw, p.size, &q, &r);
     if (st != ST_OK)
@@ -161,6 +182,7 @@ static void process_stop(struct rpc_session *s)
 const struct rpc_transport link_process_transport = {
     .start = process_start,
     .exchange = process_exchange,
+    .collect = process_collect,
     .lost = process_lost,
     .cut = process_cut,
     .stop = process_stop,

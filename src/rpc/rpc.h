@@ -55,7 +55,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 10, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 11, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -67,6 +67,7 @@ struct rpc_session_opts {
     uint32_t threads;      /* worker threads for a graph, at least 1 */
     uint32_t lanes;        /* graphs that run at the same time, each with that many threads; 0: one */
     uint64_t budget;       /* address space in bytes that mappings and heap are charged to; 0: no limit */
+    const struct cancel *cancel; /* ends the start; NULL: nothing does */
     uint32_t start_ms;     /* how long it may take to start; 0: 30 s, or OPENQNN_SESSION_TIMEOUT where that is more */
     const char *packages;  /* op packages that graphs of the session may name, as struct rpc_packages has them; NULL: none */
 };
@@ -110,6 +111,18 @@ struct rpc_pool {
     uint64_t offset;       /* a multiple of 64, from the start of the mapping and in the file */
 };
 
+/* Memory for a session. */
+struct rpc_mapping {
+    int fd;
+    uint64_t offset, bytes;
+    bool writable;
+    uint32_t over; /* not 0: it takes the place of pages of this mapping, for good, and gets no number of its own */
+    uint64_t at;   /* of those, in bytes; all in multiples of a page then, and read only */
+    const struct cancel *cancel; /* NULL: no signal */
+    /* out */
+    uint32_t map;
+};
+
 struct rpc_load {
     uint32_t map;          /* a context binary, mapped before */
     uint64_t bytes;
@@ -117,6 +130,7 @@ struct rpc_load {
     bool serial;           /* takes turns with all other serial programs, however many lanes there are */
     struct rpc_pool scratch, persistent,
         spill; /* of info.scratch_bytes, persistent_bytes (which is zeroed) and spill_fill_bytes */
+    const struct cancel *cancel; /* NULL: no signal */
     /* out */
     uint32_t program;
     uint64_t heap_bytes;   /* charged for memory of the session's own, VTCM aside, and for tables */
@@ -206,7 +220,10 @@ struct rpc_link {
     enum status (*map)(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
     /* Two parts of files as one mapping, for reading: `head` is whole pages, both begin at a page of their files. */
     enum status (*map_joined)(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest,
-                              uint32_t *ret);
+                              const struct cancel *signal, uint32_t *ret);
+    /* With a signal map_joined, map_with and load return its status at once, also when the session stands still. What the
+     * session still does of it is undone before the next message. */
+    enum status (*map_with)(struct rpc_session *s, struct rpc_mapping *m);
     enum status (*unmap)(struct rpc_session *s, uint32_t map); /* refused while a program uses it */
     enum status (*load)(struct rpc_session *s, struct rpc_load *l);
     enum status (*unload)(struct rpc_session *s, uint32_t program);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cancel_lock.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
@@ -68,29 +69,49 @@ static enum status send_and_check(struct rpc_session *s, const struct rpc_reques
     enum status st = s->t->exchange(s, q, fault.truncate ? sizeof(*q) / 2 : sizeof(*q), fds, n_fds, &answer, &n);
     if (fault.kill)
         return link_lost(s, "killed by OPENQNN_FAULT");
+    s->owes = st == ST_ABORTED || st == ST_TIMED_OUT;
+    s->owed = *q;
     TRY(st);
     return rpc_reply_check(&answer, n, q, ret);
 }
 
-enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
-                          struct rpc_reply *ret)
+/* With control locked. */
+static enum status exchange_now(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
+                                const struct cancel *cancel, struct rpc_reply *ret)
+{
+    TRY(link_check(s)); /* it may have died with the message before this one */
+    memset(ret, 0, sizeof(*ret));
+    if (link_put_off(s, q))
+        return ST_OK;
+
+    s->cancel = cancel;
+    enum status st = link_settle(s);
+    if (st == ST_OK) {
+        link_set_signal(s, cancel);
+        q->magic = RPC_MAGIC;
+        q->seq = ++s->seq;
+        st = send_and_check(s, q, fds, n_fds, ret);
+    }
+    s->cancel = NULL;
+    TRY(st);
+
+    pthread_mutex_lock(&s->lock);
+    s->usage.mapped_bytes = ret->mapped_bytes;
+    s->usage.heap_bytes = ret->heap_bytes;
+    s->usage.malloc_bytes = ret->malloc_bytes;
+    s->usage.n_maps = ret->n_maps;
+    s->usage.n_programs = ret->n_programs;
+    pthread_mutex_unlock(&s->lock);
+    return ST_OK;
+}
+
+enum status link_exchange_until(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
+                                const struct cancel *cancel, struct rpc_reply *ret)
 {
     TRY(link_check(s));
-    pthread_mutex_lock(&s->control);
-    q->magic = RPC_MAGIC;
-    q->seq = ++s->seq;
-    enum status st = link_check(s); /* it may have died with the message before this one */
-    if (st == ST_OK)
-        st = send_and_check(s, q, fds, n_fds, ret);
-    if (st == ST_OK) {
-        pthread_mutex_lock(&s->lock);
-        s->usage.mapped_bytes = ret->mapped_bytes;
-        s->usage.heap_bytes = ret->heap_bytes;
-        s->usage.malloc_bytes = ret->malloc_bytes;
-        s->usage.n_maps = ret->n_maps;
-        s->usage.n_programs = ret->n_programs;
-        pthread_mutex_unlock(&s->lock);
-    }
+    enum status st = cancel_lock(&s->control, cancel);
+    RETURN_IF(st != ST_OK, st, "the call was ended by its signal before the session was asked");
+    st = exchange_now(s, q, fds, n_fds, cancel, ret);
     pthread_mutex_unlock(&s->control);
     if (st == ST_OK && ret->status != ST_OK)
         st = status_fail((enum status)ret->status, "%s", ret->text);
@@ -102,26 +123,43 @@ enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const in
     return st;
 }
 
+enum status link_exchange(struct rpc_session *s, struct rpc_request *q, struct rpc_reply *ret)
+{
+    return link_exchange_until(s, q, NULL, 0, NULL, ret);
+}
+
 /* ---- mappings --------------------------------------------------------------------------------------------------------- */
 
-enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret)
+enum status link_map_with(struct rpc_session *s, struct rpc_mapping *m)
 {
     uint64_t there;
     TRY(link_check(s));
-    TRY(shared_fd_bytes(fd, &there)); /* a descriptor that is not open cannot be sent */
+    TRY(shared_fd_bytes(m->fd, &there)); /* a descriptor that is not open cannot be sent */
     RETURN_IF(fault_refuse(FAULT_REFUSE_MAP), ST_MAPPING, "a mapping of %llu bytes: refused by OPENQNN_FAULT",
-              (unsigned long long)bytes);
+              (unsigned long long)m->bytes);
     struct rpc_request q = { .type = RPC_MAP };
-    q.map.offset = offset;
-    q.map.bytes = bytes;
-    q.map.writable = writable;
+    q.map.offset = m->offset;
+    q.map.bytes = m->bytes;
+    q.map.writable = m->writable;
+    q.map.over = m->over;
+    q.map.at = m->at;
     struct rpc_reply r;
-    TRY(link_exchange(s, &q, &fd, 1, &r));
-    *ret = r.map.id;
+    TRY(link_exchange_until(s, &q, &m->fd, 1, m->cancel, &r));
+    m->map = r.map.id;
     return ST_OK;
 }
 
-enum status link_map_joined(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest, uint32_t *ret)
+enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret)
+{
+    struct rpc_mapping m = { .fd = fd, .offset = offset, .bytes = bytes, .writable = writable };
+
+    TRY(link_map_with(s, &m));
+    *ret = m.map;
+    return ST_OK;
+}
+
+enum status link_map_joined(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest,
+                            const struct cancel *signal, uint32_t *ret)
 {
     uint64_t there;
     int fds[] = { head->fd, rest->fd };
@@ -137,7 +175,7 @@ enum status link_map_joined(struct rpc_session *s, const struct rpc_piece *head,
     q.map.rest_offset = rest->offset;
     q.map.rest_bytes = rest->bytes;
     struct rpc_reply r;
-    TRY(link_exchange(s, &q, fds, 2, &r));
+    TRY(link_exchange_until(s, &q, fds, 2, signal, &r));
     *ret = r.map.id;
     return ST_OK;
 }
@@ -147,7 +185,7 @@ static enum status by_id(struct rpc_session *s, enum rpc_type type, uint32_t id)
     struct rpc_request q = { .type = type };
     struct rpc_reply r;
     q.id = id;
-    return link_exchange(s, &q, NULL, 0, &r);
+    return link_exchange(s, &q, &r);
 }
 
 enum status link_unmap(struct rpc_session *s, uint32_t map)
@@ -173,7 +211,7 @@ static void program_free(struct link_program *p)
 }
 
 /* The area is the client's memory: the session cannot take it away or make it smaller. */
-static enum status give_area(struct rpc_session *s, struct link_program *p)
+static enum status give_area(struct rpc_session *s, struct link_program *p, const struct cancel *cancel)
 {
     int fd;
     void *at;
@@ -185,13 +223,13 @@ static enum status give_area(struct rpc_session *s, struct link_program *p)
         struct rpc_reply r;
         q.area.program = p->id;
         q.area.bytes = p->area_bytes;
-        st = link_exchange(s, &q, &fd, 1, &r);
+        st = link_exchange_until(s, &q, &fd, 1, cancel, &r);
     }
     close(fd);
     return st;
 }
 
-static enum status add_program(struct rpc_session *s, const struct rpc_reply *r)
+static enum status add_program(struct rpc_session *s, const struct rpc_reply *r, const struct cancel *cancel)
 {
     struct link_program *p = mem_new(struct link_program);
     RETURN_IF(!p, ST_NO_MEMORY, "no memory to load a graph");
@@ -200,7 +238,7 @@ static enum status add_program(struct rpc_session *s, const struct rpc_reply *r)
     p->max_marks = r->load.max_marks;
     p->ring = &s->rings[r->load.lane];
     p->area_bytes = rpc_area_bytes(p->n_io, p->max_marks);
-    enum status st = give_area(s, p);
+    enum status st = give_area(s, p, cancel);
     if (st == ST_OK) {
         pthread_mutex_lock(&s->lock);
         struct link_program **slot = vec_push(&s->programs);
@@ -230,10 +268,10 @@ enum status link_load(struct rpc_session *s, struct rpc_load *l)
     q.load.persistent_offset = l->persistent.offset;
     q.load.spill_map = l->spill.map;
     q.load.spill_offset = l->spill.offset;
-    TRY(link_exchange(s, &q, NULL, 0, &r));
+    TRY(link_exchange_until(s, &q, NULL, 0, l->cancel, &r));
     if (r.load.lane >= s->lanes)
         return link_lost(s, "it loaded a graph for a lane that there is not");
-    enum status st = add_program(s, &r);
+    enum status st = add_program(s, &r, l->cancel);
     if (st != ST_OK) {
         char why[STATUS_TEXT_MAX];
         strcpy(why, status_text());
@@ -273,7 +311,7 @@ static enum status set_pool(struct rpc_session *s, enum rpc_type type, uint32_t 
     q.scratch.program = program;
     q.scratch.map = pool.map;
     q.scratch.offset = pool.offset;
-    return link_exchange(s, &q, NULL, 0, &r);
+    return link_exchange(s, &q, &r);
 }
 
 enum status link_set_scratch(struct rpc_session *s, uint32_t program, struct rpc_pool scratch)
@@ -395,6 +433,7 @@ void link_close(struct rpc_session *s)
     for (size_t i = 0; i < s->programs.n; i++)
         program_free(s->programs.at[i]);
     vec_finish(&s->programs);
+    vec_finish(&s->later);
     shared_unmap(s->common, rpc_common_bytes(s->lanes));
     if (s->common_fd >= 0)
         close(s->common_fd);

@@ -21,6 +21,8 @@ struct rpc_transport {
      * gone. */
     enum status (*exchange)(struct rpc_session *s, const void *bytes, size_t n, const int *fds, unsigned n_fds, void *answer,
                             size_t *ret_n);
+    /* Waits for the answer to a message that exchange has given up on. NULL: it never does. */
+    enum status (*collect)(struct rpc_session *s, void *answer, size_t *ret_n);
     bool (*lost)(struct rpc_session *s); /* the other side is gone */
     /* End it and release descriptors; memory that other threads may look at stays. For unloading. */
     void (*abandon)(struct rpc_session *s);
@@ -58,6 +60,11 @@ struct rpc_session {
     char why[STATUS_TEXT_MAX]; /* under lock: the first reason why it is dead */
     uint32_t lanes;
     unsigned cores;
+    /* under control */
+    const struct cancel *cancel; /* of the message that is on its way */
+    bool owes;                   /* the answer to `owed` is still to come (link_signal.c) */
+    struct rpc_request owed;
+    VEC(struct rpc_request) later; /* what has to wait for it */
     /* a process */
     int sock, pidfd;
     pid_t pid;
@@ -72,7 +79,8 @@ void link_close(struct rpc_session *s);
 bool link_alive(struct rpc_session *s);
 enum status link_map(struct rpc_session *s, int fd, uint64_t offset, uint64_t bytes, bool writable, uint32_t *ret);
 enum status link_map_joined(struct rpc_session *s, const struct rpc_piece *head, const struct rpc_piece *rest,
-                            uint32_t *ret);
+                            const struct cancel *signal, uint32_t *ret);
+enum status link_map_with(struct rpc_session *s, struct rpc_mapping *m);
 enum status link_unmap(struct rpc_session *s, uint32_t map);
 enum status link_load(struct rpc_session *s, struct rpc_load *l);
 enum status link_unload(struct rpc_session *s, uint32_t program);
@@ -85,17 +93,26 @@ enum status link_reset(struct rpc_session *s, uint32_t program);
 void link_usage(struct rpc_session *s, struct rpc_usage *ret);
 bool link_abandon_all(void);
 
-#define LINK_CALLS                                                                                                    \
-    .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,   \
-    .unmap = link_unmap, .load = link_load, .unload = link_unload, .run = link_run, .reset = link_reset,              \
-    .usage = link_usage, .set_scratch = link_set_scratch, .set_spill = link_set_spill, .set_backup = link_set_backup, \
-    .set_weights = link_set_weights, .map_joined = link_map_joined, .abandon = link_abandon_all
+#define LINK_CALLS                                                                                                     \
+    .version = RPC_LINK_VERSION, .explain = status_text, .close = link_close, .alive = link_alive, .map = link_map,    \
+    .map_joined = link_map_joined, .map_with = link_map_with, .unmap = link_unmap, .load = link_load,                  \
+    .unload = link_unload, .run = link_run, .reset = link_reset, .usage = link_usage, .set_scratch = link_set_scratch, \
+    .set_spill = link_set_spill, .set_backup = link_set_backup, .set_weights = link_set_weights,                       \
+    .abandon = link_abandon_all
 
 /* ---- private to the link's files -------------------------------------------------------------------------------------- */
 
 /* Send a request, check the answer, remember the usage. The request's magic and number are filled in here. */
-enum status link_exchange(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
-                          struct rpc_reply *ret);
+enum status link_exchange(struct rpc_session *s, struct rpc_request *q, struct rpc_reply *ret);
+/* The same with a signal. Its status: the session may still do it. */
+enum status link_exchange_until(struct rpc_session *s, struct rpc_request *q, const int *fds, unsigned n_fds,
+                                const struct cancel *cancel, struct rpc_reply *ret);
+/* link_signal.c, all under control: the client waits for an answer, has fired_ns 0 at first, and looks here now and then.
+ * The signal's status: it has waited long enough. */
+enum status link_pass_signal(struct rpc_session *s, uint64_t *fired_ns);
+void link_set_signal(struct rpc_session *s, const struct cancel *cancel); /* of the message that is sent next */
+bool link_put_off(struct rpc_session *s, const struct rpc_request *q);    /* it is done by link_settle */
+enum status link_settle(struct rpc_session *s);                           /* what was given up is answered and undone */
 /* Marks the session as dead and ends it; returns ST_COMMUNICATION. Later calls repeat the first reason. */
 enum status link_lost(struct rpc_session *s, const char *why);
 enum status link_check(struct rpc_session *s);                 /* alive, and of this process */

@@ -62,9 +62,10 @@ struct rpc_request {
     union {
         struct rpc_hello hello; /* descriptors: struct rpc_common, the client's pidfd if it has one */
         struct {
-            uint64_t offset, bytes, rest_offset, rest_bytes;
-            uint32_t writable;
-        } map; /* descriptors: the memory; with rest_bytes, what is mapped right behind it */
+            uint64_t offset, bytes, rest_offset, rest_bytes, at;
+            uint32_t writable, over;
+        } map; /* descriptors: the memory; with rest_bytes, what is mapped right behind it; over: another mapping, part of
+                  which it replaces, or 0 */
         struct {
             uint64_t bytes;
             uint32_t map, graph, scratch_map, persistent_map, spill_map, serial;
@@ -128,6 +129,7 @@ struct rpc_heartbeat {
 /* What both sides have mapped from hello on. */
 struct rpc_common {
     struct rpc_heartbeat heartbeat;
+    _Alignas(64) struct cancel control; /* written by the client: the signal of the control message that is on its way */
     struct rpc_ring rings[]; /* one per lane */
 };
 

@@ -87,6 +87,7 @@ static enum status open_session(struct skel *k, const struct rpc_hello *h, int c
     TRY(shared_map(common_fd, 0, rpc_common_bytes(lanes), true, &at));
     struct rpc_common *common = at;
     TRY(worker_create(h, &k->worker));
+    worker_set_signal(k->worker, &common->control);
     for (uint32_t i = 0; i < lanes; i++)
         TRY(runner_start(k->worker, i, &common->rings[i], &k->runners[i]));
     return thread_start(&k->heartbeat, "qnn-heartbeat", heartbeat, &common->heartbeat);

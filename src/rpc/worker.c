@@ -3,7 +3,9 @@
  * session's address space; what would not fit is refused before anything is done. */
 #include "rpc/worker.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/cpu.h"
 #include "base/mem.h"
@@ -57,6 +59,33 @@ static enum status map_request(const struct rpc_request *q, const int *fds, uint
     RETURN_IF(q->map.writable, ST_INVALID_ARG, "a mapping of two parts is for reading only");
     return shared_map_joined(fds, (uint64_t[]){ q->map.offset, q->map.rest_offset },
                              (uint64_t[]){ q->map.bytes, q->map.rest_bytes }, ret);
+}
+
+/* Pages of a mapping become those of other memory. Its addresses are charged already. */
+static enum status do_lay(struct worker *w, const struct rpc_request *q, int fd)
+{
+    uint64_t there;
+    pthread_mutex_lock(&w->lock);
+    struct worker_map *m = worker_map_find(w, q->map.over);
+    uint64_t pages = m ? m->pages : 0;
+    bool whole = m && m->data == m->at && !m->pools;
+    pthread_mutex_unlock(&w->lock);
+
+    RETURN_IF(!m, ST_NOT_FOUND, "mapping %u is not one of this session", q->map.over);
+    RETURN_IF(!whole || q->map.writable || (q->map.at | q->map.offset | q->map.bytes) % PAGE || q->map.at > pages ||
+                  q->map.bytes > pages - q->map.at || !q->map.bytes,
+              ST_INVALID_ARG, "%llu bytes at %llu in place of %llu in a mapping of %llu; whole pages inside are expected",
+              (unsigned long long)q->map.bytes, (unsigned long long)q->map.offset, (unsigned long long)q->map.at,
+              (unsigned long long)pages);
+    TRY(shared_fd_bytes(fd, &there));
+    RETURN_IF(q->map.offset > there || q->map.bytes > there - q->map.offset, ST_MAPPING,
+              "%llu bytes at offset %llu of a descriptor that has %llu", (unsigned long long)q->map.bytes,
+              (unsigned long long)q->map.offset, (unsigned long long)there);
+
+    void *at = mmap((uint8_t *)m->at + q->map.at, q->map.bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, (off_t)q->map.offset);
+    RETURN_IF(at == MAP_FAILED, ST_MAPPING, "%llu bytes could not be mapped: %s", (unsigned long long)q->map.bytes,
+              strerrordesc_np(errno));
+    return ST_OK;
 }
 
 /* Only the thread that handles control messages adds mappings: between the two locked parts nobody takes the slot or the
@@ -122,7 +151,7 @@ static enum status do_unmap(struct worker *w, uint32_t id)
 static enum status handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *r)
 {
     switch (q->type) {
-    case RPC_MAP: return do_map(w, q, fds, r);
+    case RPC_MAP: return q->map.over ? do_lay(w, q, fds[0]) : do_map(w, q, fds, r);
     case RPC_UNMAP:
         return do_unmap(w, q->id);
     case RPC_LOAD:
@@ -143,6 +172,11 @@ static enum status handle(struct worker *w, const struct rpc_request *q, const i
         return worker_reset(w, q->id);
     }
     return status_fail(ST_COMMUNICATION, "a %s request to a session that is open", rpc_type_name(q->type));
+}
+
+void worker_set_signal(struct worker *w, const struct cancel *signal)
+{
+    atomic_store(&w->signal, signal);
 }
 
 void worker_handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *ret)

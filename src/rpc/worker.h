@@ -125,6 +125,7 @@ struct worker {
     uint64_t window_charged; /* fast memory: for the largest of the programs, once; part of heap_bytes */
     uint32_t n_maps, n_programs;
     uint64_t slices_bytes; /* of worker_slices.bytes */
+    const struct cancel *_Atomic signal; /* of the control message that is done; NULL: none */
     void *packages; /* op packages, NULL: there are none */
     struct exec_outside outside;
 };
@@ -140,6 +141,9 @@ void worker_free(struct worker *w); /* NULL allowed; nothing runs any more */
 
 /* Does what the request asks for and says how it went. Descriptors are borrowed. */
 void worker_handle(struct worker *w, const struct rpc_request *q, const int *fds, struct rpc_reply *ret);
+
+/* Where the client's signals for control messages are. */
+void worker_set_signal(struct worker *w, const struct cancel *signal);
 
 /* ---- private to the worker's files ------------------------------------------------------------------------------------ */
 

@@ -123,7 +123,9 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
               g->n_io, g->n_marks, RPC_MAX_IO, RPC_MAX_MARKS);
     char what[128];
     snprintf(what, sizeof(what), "graph \"%.100s\"", g->info.name);
-    struct exec_opts o = { .isa = cpu_isa(), .outside = w->packages ? &w->outside : NULL };
+    struct exec_opts o = { .isa = cpu_isa(),
+                           .cancel = atomic_load(&w->signal),
+                           .outside = w->packages ? &w->outside : NULL };
     TRY(worker_pools_find(w, q, q->load.map, &g->info, &o));
     uint64_t pools =
         plus(o.scratch ? 0 : shared_pages(g->info.scratch_bytes), o.persistent ? 0 : shared_pages(g->info.persistent_bytes));

@@ -281,6 +281,85 @@ static void test_abort(void **state)
     signal_during_run(false);
 }
 
+/* Calls that load something on a session that stands still for a day: the signal ends them, with their own error, and they
+ * leave everything as it was. The other contexts of the session go on when it does. */
+static Qnn_ErrorHandle_t load_with(struct stopped *s, unsigned which, Qnn_SignalHandle_t signal)
+{
+    Qnn_ContextHandle_t c = NULL;
+    if (which)
+        return q.graphFinalize(s->unfinished.graph, NULL, signal);
+    Qnn_ErrorHandle_t e = q.contextCreateFromBinaryWithSignal(backend, NULL, NULL, s->binary, s->bytes, &c, NULL, signal);
+    if (e == QNN_SUCCESS)
+        OK(q.contextFree(c, NULL));
+    return e;
+}
+
+struct load_job {
+    struct stopped *s;
+    Qnn_SignalHandle_t signal;
+    unsigned which;
+    Qnn_ErrorHandle_t e;
+    _Atomic bool ended;
+};
+
+static void *load_in_thread(void *arg)
+{
+    struct load_job *j = arg;
+    j->e = load_with(j->s, j->which, j->signal);
+    j->ended = true;
+    return NULL;
+}
+
+static Qnn_ErrorHandle_t load_aborted(struct stopped *s, unsigned which)
+{
+    struct load_job j = { .s = s, .which = which };
+    pthread_t thread;
+    OK(q.signalCreate(backend, NULL, &j.signal));
+    assert_int_equal(pthread_create(&thread, NULL, load_in_thread, &j), 0);
+    while (!j.ended)
+        q.signalTrigger(j.signal); /* fails before the call has it */
+    pthread_join(thread, NULL);
+    OK(q.signalFree(j.signal));
+    return j.e;
+}
+
+static void test_loads(void **state)
+{
+    (void)state;
+    static const uint32_t late[] = { QNN_CONTEXT_ERROR_TIMED_OUT, QNN_GRAPH_ERROR_TIMED_OUT },
+                          aborted[] = { QNN_CONTEXT_ERROR_ABORTED, QNN_GRAPH_ERROR_ABORTED };
+    QnnSignal_Config_t time = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, .timeoutDurationUs = 50000 };
+    struct stopped s = { 0 };
+    Qnn_SignalHandle_t signal;
+    setenv("OPENQNN_SESSION_TIMEOUT", DAY, 1);
+    s.n = new_net(&s.c);
+    OK(q.contextGetBinarySize(s.c, &s.bytes));
+    s.binary = malloc(s.bytes);
+    OK(q.contextGetBinary(s.c, s.binary, s.bytes, &s.bytes));
+    new_net(&s.other);
+    OK(net_affine(s.other, "unfinished", 2, 1, &s.unfinished));
+    unsetenv("OPENQNN_SESSION_TIMEOUT");
+    OK(q.signalCreate(backend, (const QnnSignal_Config_t *[]){ &time, NULL }, &signal));
+
+    int pid = placed_pid;
+    for (unsigned i = 0; i < 2; i++) {
+        stop(pid);
+        FAILS(late[i], load_with(&s, i, signal));
+        FAILS(aborted[!i], load_aborted(&s, !i));
+        FAILS(late[i], load_with(&s, i, signal));
+        assert_int_equal(kill(pid, SIGCONT), 0);
+        OK(run_with(&s.n, NULL));
+        OK(load_with(&s, 0, NULL));
+    }
+    OK(q.graphFinalize(s.unfinished.graph, NULL, NULL)); /* it is what it was */
+    OK(run_with(&s.unfinished, NULL));
+    OK(q.signalFree(signal));
+    OK(q.contextFree(s.other, NULL));
+    OK(q.contextFree(s.c, NULL));
+    free(s.binary);
+    assert_int_equal(children(), 0);
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------------------------- */
 
 static void test_threads(void **state)
@@ -355,6 +434,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_free, setup, teardown),
         cmocka_unit_test_setup_teardown(test_timeout, setup, teardown),
         cmocka_unit_test_setup_teardown(test_abort, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_loads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_told, setup, teardown),

@@ -13,6 +13,7 @@ const struct backend backend_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .prepare = cpu_prepare,
+    .watch_signal = cpu_watch_signal,
     .load = cpu_load,
     .run = cpu_run,
     .needs = cpu_needs,

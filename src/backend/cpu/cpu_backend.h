@@ -13,6 +13,7 @@ struct backend_context {
     pthread_mutex_t lock;
     unsigned threads;
     struct exec_outside outside; /* op packages of the backend handle */
+    const struct cancel *signal; /* of the call that loads, NULL: none */
     struct team *team;           /* under lock: made for the first graph that has something to share out */
 };
 
@@ -45,6 +46,7 @@ void cpu_slices_free(struct backend_graph *g);
 /* cpu_run.c */
 enum status cpu_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void cpu_close(struct backend_context *c);
+void cpu_watch_signal(struct backend_context *c, const struct cancel *signal);
 enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct cancel *cancel, struct binary_image *ret);
 enum status cpu_load(struct backend_context *c, const struct binary *b, uint32_t graph, struct backend_graph **ret);

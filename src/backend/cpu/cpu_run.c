@@ -64,6 +64,11 @@ void cpu_close(struct backend_context *c)
     mem_free(c);
 }
 
+void cpu_watch_signal(struct backend_context *c, const struct cancel *signal)
+{
+    c->signal = signal;
+}
+
 enum status cpu_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct cancel *cancel, struct binary_image *ret)
 {
@@ -124,7 +129,7 @@ static enum status load(struct backend_graph *g)
     g->io = mem_array(struct exec_binding, g->g->n_io);
     g->times = mem_array(struct prof_node_time, g->g->n_nodes);
     RETURN_IF(!g->io || !g->times, ST_NO_MEMORY, "graph \"%s\": no memory to load it", g->g->info.name);
-    struct exec_opts o = { .isa = cpu_isa(), .outside = &g->context->outside };
+    struct exec_opts o = { .isa = cpu_isa(), .outside = &g->context->outside, .cancel = g->context->signal };
     TRY(team_for(g->context, g->g, &g->team));
     o.team = g->team;
     cpu_slices_load(g);

@@ -38,6 +38,7 @@ static const struct backend backend_htp = {
     .bytes_free = htp_bytes_free,
     .bytes_file = htp_bytes_file,
     .loading = htp_loading,
+    .watch_signal = htp_watch_signal,
     .constants_apart = htp_constants_apart,
     .prepare = htp_prepare,
     .announce = htp_announce,

@@ -188,7 +188,8 @@ struct htp_session {
 };
 /* The session in place `index`, started when there is none; ST_NOT_FOUND: the SoC has no more; ST_IN_USE: one of another
  * kind has the place. */
-enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, struct htp_session **ret);
+enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, const struct cancel *signal,
+                            struct htp_session **ret);
 void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends the process */
 /* The result of a call on the link: brings its explanation over, and notices when the process has died. */
 enum status htp_session_result(struct htp_session *s, enum status st);
@@ -233,9 +234,10 @@ struct htp_shared {
     uint32_t map;
     bool borrowed;  /* `at` belongs to somebody else */
 };
-enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret);
+enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, const struct cancel *signal, struct htp_shared *ret);
 /* Read only; copied unless it is shared already. */
-enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret);
+enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, const struct cancel *signal,
+                             struct htp_shared *ret);
 void htp_shared_free(struct htp_session *s, struct htp_shared *m);
 enum status htp_bytes_alloc(uint64_t size, void **ret);
 enum status htp_bytes_file(int fd, uint64_t offset, uint64_t size, void **ret);
@@ -283,6 +285,7 @@ struct backend_context {
     pthread_mutex_t lock;          /* placing, binaries */
     struct htp_session *_Atomic session; /* NULL: nothing was loaded yet; set once, under the lock */
     struct htp_binary *binaries;
+    const struct cancel *signal;         /* of the call that loads, NULL: none; under the lock */
     struct htp_times loading, unloading; /* since a profile last asked */
     const struct binary_graph *loaded;   /* the last one, until a profile has asked */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */
@@ -351,6 +354,7 @@ enum status htp_group_pool(struct backend_context *c, struct htp_session *s, con
 enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void htp_close(struct backend_context *c);
 void htp_context_update(struct backend_context *c, const struct backend_context_cfg *cfg);
+void htp_watch_signal(struct backend_context *c, const struct cancel *signal);
 enum status htp_check_context(struct backend_context *c);
 enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
 bool htp_constants_apart(const struct backend_context *c);

@@ -200,18 +200,23 @@ void *htp_mem_address(const struct backend_mem *m)
 
 /* ---- our own memory --------------------------------------------------------------------------------------------------- */
 
-static enum status map_own(struct htp_session *s, bool writable, struct htp_shared *m)
+static enum status map_own(struct htp_session *s, bool writable, const struct cancel *signal, struct htp_shared *m)
 {
     int fd = rpc_fd(m->at);
     RETURN_IF(fd < 0, ST_INTERNAL, "memory of a session has no descriptor");
-    return htp_session_result(s, s->link->map(s->s, fd, rpc_offset(m->at), m->bytes, writable, &m->map));
+    struct rpc_mapping to = {
+        .fd = fd, .offset = rpc_offset(m->at), .bytes = m->bytes, .writable = writable, .cancel = signal
+    };
+    TRY(htp_session_result(s, s->link->map_with(s->s, &to)));
+    m->map = to.map;
+    return ST_OK;
 }
 
-enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_shared *ret)
+enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, const struct cancel *signal, struct htp_shared *ret)
 {
     struct htp_shared m = { .bytes = bytes };
     TRY(rpc_alloc(bytes, &m.at));
-    enum status st = map_own(s, true, &m);
+    enum status st = map_own(s, true, signal, &m);
     if (st != ST_OK) {
         rpc_free(m.at);
         return st;
@@ -220,14 +225,15 @@ enum status htp_shared_alloc(struct htp_session *s, uint64_t bytes, struct htp_s
     return ST_OK;
 }
 
-enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, struct htp_shared *ret)
+enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t size, const struct cancel *signal,
+                             struct htp_shared *ret)
 {
     struct htp_shared m = { .at = (void *)(uintptr_t)bytes, .bytes = size, .borrowed = rpc_fd(bytes) >= 0 };
     if (!m.borrowed) {
         TRY(rpc_alloc(size, &m.at));
         memcpy(m.at, bytes, size);
     }
-    enum status st = map_own(s, false, &m);
+    enum status st = map_own(s, false, signal, &m);
     if (st != ST_OK) {
         if (!m.borrowed)
             rpc_free(m.at);

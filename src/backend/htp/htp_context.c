@@ -81,6 +81,13 @@ void htp_close(struct backend_context *c)
     mem_free(c);
 }
 
+void htp_watch_signal(struct backend_context *c, const struct cancel *signal)
+{
+    pthread_mutex_lock(&c->lock);
+    c->signal = signal;
+    pthread_mutex_unlock(&c->lock);
+}
+
 enum status htp_check_context(struct backend_context *c)
 {
     struct htp_session *s = c->session;
@@ -109,7 +116,7 @@ static enum status search(struct backend_context *c, htp_work_fn *work, void *ar
 
     for (uint32_t i = 0;; i++) {
         struct htp_session *s;
-        enum status st = htp_session_get(i, &kind, c->sessions, &s);
+        enum status st = htp_session_get(i, &kind, c->sessions, c->signal, &s);
         if (st == ST_NOT_FOUND)
             return status_fail(ST_NO_MEMORY,
                                "the context does not fit into any session of the %u that the SoC has for one process: %s",

@@ -25,7 +25,7 @@ static enum status binary_get(struct backend_context *c, struct htp_session *s, 
     struct htp_binary *h = mem_new(struct htp_binary);
     RETURN_IF(!h, ST_NO_MEMORY, "no memory to load a context binary");
     *h = (struct htp_binary){ .next = c->binaries, .binary = b, .users = 1 };
-    enum status st = htp_shared_adopt(s, b->map, b->size, &h->bytes);
+    enum status st = htp_shared_adopt(s, b->map, b->size, c->signal, &h->bytes);
     if (st != ST_OK) {
         mem_free(h);
         return st;
@@ -74,7 +74,7 @@ static enum status reserve(struct backend_graph *g, struct htp_session *s, bool 
 {
     htp_shared_free(s, &g->staging);
     uint64_t bytes = lay_out(g, all);
-    return bytes ? htp_shared_alloc(s, bytes, &g->staging) : ST_OK;
+    return bytes ? htp_shared_alloc(s, bytes, g->context->signal, &g->staging) : ST_OK;
 }
 
 enum status htp_graph_reserve(struct backend_graph *g, bool all)
@@ -182,7 +182,7 @@ static enum status make_state(struct backend_graph *g, struct htp_session *s, st
 {
     if (!g->kept)
         return ST_OK;
-    TRY(htp_shared_alloc(s, g->g->info.persistent_bytes, &g->state));
+    TRY(htp_shared_alloc(s, g->g->info.persistent_bytes, g->context->signal, &g->state));
     ret->map = g->state.map;
     return ST_OK;
 }
@@ -197,6 +197,7 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
         TRY(binary_get(c, s, r->binary, &g->binary));
     struct rpc_load l = { .map = g->binary->bytes.map, .bytes = g->binary->bytes.bytes, .graph = number };
     l.serial = g->g->info.options & HTP_GRAPH_SERIAL;
+    l.cancel = c->signal;
     if (g->packages)
         TRY(htp_packages_in(c, s, g->g->info.name));
     TRY(htp_group_pool(c, s, r->binary, r->graph, &l.spill));

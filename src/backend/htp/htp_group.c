@@ -135,7 +135,7 @@ static enum status make_buffer(struct htp_group *g, struct htp_session *s, const
     uint64_t most = 0;
     for (uint32_t i = 0; i < b->n_graphs; i++)
         most = b->graphs[i].info.spill_fill_bytes > most ? b->graphs[i].info.spill_fill_bytes : most;
-    TRY(htp_shared_alloc(s, g->bytes ? g->bytes : most, &g->buffer));
+    TRY(htp_shared_alloc(s, g->bytes ? g->bytes : most, NULL, &g->buffer));
     g->bytes = g->buffer.bytes;
     g->session = s;
     return ST_OK;

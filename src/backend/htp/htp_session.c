@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel_lock.h"
 #include "base/cpu.h"
 #include "base/forks.h"
 #include "base/mem.h"
@@ -57,7 +58,7 @@ static void session_free(struct htp_session *s)
     mem_free(s);
 }
 
-static enum status start(struct htp_session *s)
+static enum status start(struct htp_session *s, const struct cancel *signal)
 {
     char skel[RPC_PATH_MAX] = "";
     TRY(htp_find_link(s->kind.arch, &s->link));
@@ -69,11 +70,13 @@ static enum status start(struct htp_session *s)
                                   .threads = threads(),
                                   .lanes = lanes(),
                                   .budget = budget(),
+                                  .cancel = signal,
                                   .packages = s->kind.packages };
     return bring_over(s->link, s->link->open(&o, &s->s));
 }
 
-static enum status session_new(uint32_t index, const struct htp_session_kind *kind, struct htp_session **ret)
+static enum status session_new(uint32_t index, const struct htp_session_kind *kind, const struct cancel *signal,
+                               struct htp_session **ret)
 {
     struct htp_session *s = mem_new(struct htp_session);
     char *packages = mem_alloc(strlen(kind->packages) + 1);
@@ -87,7 +90,7 @@ static enum status session_new(uint32_t index, const struct htp_session_kind *ki
     s->kind = *kind;
     s->kind.packages = strcpy(packages, kind->packages);
     pthread_mutex_init(&s->lock, NULL);
-    enum status st = start(s);
+    enum status st = start(s, signal);
     if (st != ST_OK) {
         session_free(s);
         return st;
@@ -103,7 +106,7 @@ static void replace(struct htp_session *s)
     const char *why = s->link->explain ? s->link->explain() : NULL;
 
     snprintf(s->why, sizeof s->why, "%s", why ? why : "");
-    enum status st = session_new(s->index, &s->kind, &fresh);
+    enum status st = session_new(s->index, &s->kind, NULL, &fresh);
     if (sessions[s->index] == s)
         sessions[s->index] = fresh; /* NULL: the next context tries again */
     s->lost = st == ST_OK ? ST_COMMUNICATION : ST_COMMUNICATION_FATAL;
@@ -153,18 +156,20 @@ static bool suits(const struct htp_session *s, const struct htp_session_kind *ki
     return s->kind.arch == kind->arch && rpc_packages_within(kind->packages, s->kind.packages);
 }
 
-enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, struct htp_session **ret)
+enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, const struct cancel *signal,
+                            struct htp_session **ret)
 {
     enum status st = ST_OK;
     RETURN_IF(index >= limit || index >= HTP_MAX_SESSIONS, ST_NOT_FOUND, "the SoC has %u sessions per process", limit);
-    pthread_mutex_lock(&lock);
+    st = cancel_lock(&lock, signal);
+    RETURN_IF(st != ST_OK, st, "the call was ended by its signal while a session started");
     struct htp_session *s = sessions[index];
     if (s && s->users == 0 && (!suits(s, kind) || !s->link->alive(s->s))) {
         drop_unused(index);
         s = NULL;
     }
     if (!s) {
-        st = session_new(index, kind, &s);
+        st = session_new(index, kind, signal, &s);
         sessions[index] = s;
     } else if (s->kind.arch != kind->arch) {
         st = status_fail(ST_IN_USE, "session %u is of architecture v%u; v%u is wanted", index, s->kind.arch, kind->arch);

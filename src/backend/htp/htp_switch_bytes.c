@@ -19,7 +19,8 @@ static bool find_rest(const uint8_t *rest, struct rpc_piece *ret)
     return ret->fd >= 0 && ret->offset % PAGE == 0;
 }
 
-static enum status map_pick(struct htp_session *s, const struct binary_pick *p, struct htp_binary *h)
+static enum status map_pick(struct htp_session *s, const struct binary_pick *p, const struct cancel *signal,
+                            struct htp_binary *h)
 {
     struct rpc_piece rest = { .bytes = p->rest_bytes };
     bool joined = p->rest_bytes && find_rest(p->rest, &rest);
@@ -32,7 +33,7 @@ static enum status map_pick(struct htp_session *s, const struct binary_pick *p, 
         memcpy((uint8_t *)at + p->head.size, p->rest, p->rest_bytes);
 
     struct rpc_piece head = { .fd = rpc_fd(at), .bytes = bytes };
-    enum status st = joined ? s->link->map_joined(s->s, &head, &rest, &h->bytes.map)
+    enum status st = joined ? s->link->map_joined(s->s, &head, &rest, signal, &h->bytes.map)
                             : s->link->map(s->s, head.fd, 0, bytes, false, &h->bytes.map);
     rpc_free(at); /* the session keeps what it has mapped */
 
@@ -76,7 +77,7 @@ enum status htp_pick_get(struct backend_context *c, struct htp_session *s, const
     *h = (struct htp_binary){ .next = c->binaries, .binary = b, .first = graph, .users = 1 };
     enum status st = binary_pick(b, graph, &pick);
     if (st == ST_OK)
-        st = map_pick(s, &pick, h);
+        st = map_pick(s, &pick, c->signal, h);
     binary_pick_free(&pick);
     if (st != ST_OK) {
         mem_free(h);
