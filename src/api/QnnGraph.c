@@ -241,6 +241,8 @@ static enum status execute_in_turn(struct api_graph *g, const struct run_args *a
 {
     struct sched_turn turn = new_turn(g, s);
     turn.passes_ordered = thread_words()->is_queue; /* jobs may wait for this callback to return */
+    bool profiled = profile || g->profile;
+    struct call_stamps at = { .called = a->called_ns, .asked = profiled ? clock_ns() : 0 };
     enum status st = queue_enter(g, &turn);
     if (st != ST_OK) {
         signal_end(s);
@@ -248,6 +250,8 @@ static enum status execute_in_turn(struct api_graph *g, const struct run_args *a
     }
     g->sync->signal = s;
     g->sync->turn = &turn;
+    at.turn = profiled ? clock_ns() : 0;
+    g->sync->at = at;
     st = run_now(g->sync, a, profile);
     graph_run_release(g->sync);
     sched_leave(&turn);
@@ -262,13 +266,19 @@ static Qnn_ErrorHandle_t run_error(enum status st)
     return api_error(COMP_GRAPH, st);
 }
 
+/* Only profiles want to know. */
+static uint64_t called_ns(const struct api_graph *g, const void *profile)
+{
+    return profile || g->profile ? clock_ns() : 0;
+}
+
 Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs,
                                    Qnn_Tensor_t *outputs, uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle,
                                    Qnn_SignalHandle_t signalHandle)
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
-    struct run_args a = { inputs, numInputs, outputs, numOutputs };
+    struct run_args a = { inputs, numInputs, outputs, numOutputs, called_ns(g, profileHandle) };
     enum status st = check_args(g, &a, profileHandle);
     if (st != ST_OK)
         return run_error(st);
@@ -299,6 +309,7 @@ static enum status async_execute(struct async_run *a)
     const struct api_graph *g = a->run->graph;
     RETURN_IF(g->context->closing, ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name);
     a->run->turn = &a->job.turn;
+    a->run->at.turn = a->run->profile ? clock_ns() : 0;
     return graph_run_execute(a->run);
 }
 
@@ -355,7 +366,7 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
 {
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
-    struct run_args args = { inputs, numInputs, outputs, numOutputs };
+    struct run_args args = { inputs, numInputs, outputs, numOutputs, called_ns(g, profileHandle) };
     struct async_run *a;
     enum status st = check_args(g, &args, profileHandle);
     if (st == ST_OK)
@@ -365,6 +376,8 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     a->job.graph = g;
     a->job.run = async_serve;
     a->job.turn = new_turn(g, a->run->signal);
+    a->run->at.called = args.called_ns;
+    a->run->at.asked = a->run->profile ? clock_ns() : 0;
     a->notify = notifyFn;
     a->param = notifyParam;
     bool pinned = handle_get(graphHandle,

@@ -285,18 +285,26 @@ enum status graph_run_execute(struct graph_run *r)
                                .batch = r->batch,
                                .cancel = r->signal ? &r->signal->cancel : NULL,
                                .prof_parent = PROF_ROOT };
-    uint64_t start = 0;
+    uint64_t parts[BACKEND_PARTS] = { 0 };
     int32_t whole = PROF_ROOT;
     TRY(alias_copy(r));
     if (r->profile) {
-        start = clock_ns() - r->turn->waited_ns;
+        r->at.run = clock_ns();
+        if (!r->at.called || !r->at.asked || !r->at.turn) /* the profile was switched on since */
+            r->at.called = r->at.asked = r->at.turn = r->at.run;
         run.prof = r->profile->prof;
+        run.parts = prof_level(run.prof) >= PROF_DETAILED ? parts : NULL;
         whole = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
         run.prof_parent = backend_this->flat_profile ? PROF_ROOT : whole;
     }
     enum status st = backend_this->run(r->graph->loaded, &run);
-    if (r->profile && whole >= 0)
-        prof_set(run.prof, whole, (clock_ns() - start) / 1000);
+    if (!r->profile)
+        return st;
+    r->at.ended = clock_ns();
+    if (whole >= 0)
+        prof_set(run.prof, whole, (r->at.ended - r->at.called) / 1000);
+    if (run.parts && (st == ST_OK || st == ST_ENDED_EARLY))
+        call_parts_add(run.prof, run.prof_parent, &r->at, parts);
     return st;
 }
 

@@ -22,6 +22,7 @@
 #include "QNN/QnnGraph.h"
 #include "QNN/QnnProfile.h"
 #include "QNN/QnnSignal.h"
+#include "api/call_parts.h"
 #include "api/errors.h"
 #include "api/log.h"
 #include "api/op_package.h"
@@ -271,6 +272,7 @@ struct graph_run {
     struct api_profile *profile;
     struct api_signal *signal;
     struct sched_turn *turn; /* while it has one */
+    struct call_stamps at;   /* `run` and `ended` with a profile only */
     uint32_t batch;
     struct backend_io *io;   /* per I/O table entry */
     void **mems;             /* per I/O table entry: pinned memory handle or NULL */
@@ -283,6 +285,7 @@ struct run_args {
     uint32_t n_inputs;
     Qnn_Tensor_t *outputs;
     uint32_t n_outputs;
+    uint64_t called_ns;
 };
 
 /* The priority may change while the graph runs: whoever sets it holds the context's lock, a run does not wait for that. */

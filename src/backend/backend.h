@@ -89,6 +89,18 @@ struct backend_io {
     uint8_t *produced;       /* outputs: where to report that this execution computed it, or NULL */
 };
 
+/* Where the time of an execution goes, as far as the backend knows. What is left is the rest; all 0: it is the run. */
+enum backend_part {
+    PART_COPY_IN, /* to memory that the device sees */
+    PART_CALL,    /* until the device has seen the call */
+    PART_QUEUE,   /* there, until it begins */
+    PART_RUN,
+    PART_YIELD,  /* while others of higher priority ran instead */
+    PART_RETURN, /* until the caller has seen the answer */
+    PART_COPY_OUT,
+    BACKEND_PARTS
+};
+
 struct backend_run {
     const struct backend_io *io;
     struct sched_turn *turn;        /* of the execution; NULL: none, in tests of a backend alone */
@@ -96,6 +108,7 @@ struct backend_run {
     uint32_t batch;                 /* the graph runs this many times over consecutive slices of dimension 0; 1 normally */
     struct cancel *cancel;          /* may be NULL */
     struct prof *prof;              /* may be NULL; level decides what is recorded */
+    uint64_t *parts;                /* BACKEND_PARTS of them, in ns, all 0 before; NULL: not wanted */
     int32_t prof_parent;            /* event to hang the backend's events under; PROF_ROOT: none */
 };
 

@@ -230,6 +230,7 @@ enum status link_read_answer(struct rpc_session *s, struct link_program *p, stru
 {
     struct rpc_call *c = p->area;
     uint32_t status = c->status, n_marks = c->n_marks;
+    r->notice_ns = c->notice_ns;
     r->queue_ns = c->queue_ns;
     r->worker_ns = c->worker_ns;
     r->exec_ns = c->exec_ns;
@@ -280,7 +281,7 @@ enum status link_run(struct rpc_session *s, struct rpc_run *r)
 {
     struct link_program *p;
     r->n_marks = 0;
-    r->rpc_ns = r->queue_ns = r->worker_ns = r->exec_ns = 0;
+    r->rpc_ns = r->notice_ns = r->queue_ns = r->worker_ns = r->exec_ns = 0;
     r->yields = (struct rpc_yields){ 0 };
     r->polls = r->sleeps = r->beside = 0;
     TRY(link_check(s));

@@ -173,6 +173,7 @@ struct rpc_run {
     uint32_t step;         /* where to begin, 0 normally; out, after ST_PAUSED: the step to go on with */
     /* out */
     uint64_t rpc_ns;       /* whole call, seen by the caller */
+    uint64_t notice_ns;    /* until the session has seen the call; part of queue_ns */
     uint64_t queue_ns;     /* waiting for other runs in the session */
     uint64_t worker_ns;    /* in the session, without the queue */
     uint64_t exec_ns;      /* in exec_run */

@@ -168,7 +168,7 @@ struct rpc_call {
     /* the answer */
     uint32_t status, n_marks;
     uint32_t beside, zero; /* slices that were computed side by side */
-    uint64_t queue_ns, worker_ns, exec_ns;
+    uint64_t notice_ns, queue_ns, worker_ns, exec_ns;
     struct rpc_yields yields;
     char text[STATUS_TEXT_MAX];
 };

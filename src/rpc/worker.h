@@ -79,6 +79,7 @@ struct worker_program {
     uint64_t area_bytes;
     uint32_t runs;           /* 1 while it runs or is reset */
     bool running;
+    uint64_t seen_ns;        /* when the runner took the call out of the ring */
     uint32_t n_slices;       /* of the run: how often the graph is computed */
     uint32_t priority, hold; /* of the run; hold: the step before which it waits for a higher one, 0: none */
     const struct worker_hook *hook;

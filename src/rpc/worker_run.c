@@ -187,8 +187,10 @@ bool worker_queued(struct worker *w, uint32_t lane, uint32_t program, uint32_t *
     pthread_mutex_lock(&w->lock);
     struct worker_program *p = worker_program_find(w, program);
     bool queued = p && p->lane == lane && p->area && !p->running && atomic_load(&p->area->state) == CALL_QUEUED;
-    if (queued)
+    if (queued) {
         *ret_priority = p->area->priority;
+        p->seen_ns = clock_ns();
+    }
     pthread_mutex_unlock(&w->lock);
     return queued;
 }
@@ -210,6 +212,7 @@ static void do_run(struct worker *w, struct worker_program *p, const struct work
     worker_nice_use(w, p);
     p->yields = (struct rpc_yields){ .units_ns = free - begin };
     c->queue_ns = begin > c->submit_ns ? begin - c->submit_ns : 0;
+    c->notice_ns = p->seen_ns > c->submit_ns ? p->seen_ns - c->submit_ns : 0;
     c->exec_ns = c->n_marks = c->beside = 0;
     c->yields = p->yields;
     memset(p->io, 0, p->g->n_io * sizeof(p->io[0]));

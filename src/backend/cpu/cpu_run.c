@@ -237,10 +237,15 @@ enum status cpu_run(struct backend_graph *g, const struct backend_run *r)
     uint64_t begin = r->prof ? clock_ns() : 0;
     enum status st = run_slices(g, r, detailed);
     if (r->prof) {
+        uint64_t all = clock_ns() - begin;
         uint64_t preempted = r->turn ? r->turn->preempted_ns : 0;
         uint64_t waited = r->turn ? r->turn->waited_ns : 0;
         add_event(r, EVENT_WAIT, waited + preempted);
-        add_event(r, EVENT_RUN, clock_ns() - begin - preempted);
+        add_event(r, EVENT_RUN, all - preempted);
+        if (r->parts) {
+            r->parts[PART_RUN] = all - preempted;
+            r->parts[PART_YIELD] = preempted;
+        }
     }
     if (detailed)
         add_node_events(g, r);

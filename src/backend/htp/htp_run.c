@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/htp/htp_switch.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define NO_PLACE UINT64_MAX
@@ -221,6 +222,32 @@ static void add_times(struct total *t, const struct rpc_run *run)
     t->yields.saved_bytes += y->saved_bytes;
 }
 
+/* How much of `want` is left. */
+static uint64_t take_part(uint64_t *left, uint64_t want)
+{
+    uint64_t part = want < *left ? want : *left;
+    *left -= part;
+    return part;
+}
+
+/* The time in the link by what the session says of it; nothing is lost, whatever it says. */
+static void add_parts(uint64_t *parts, const struct rpc_run *run, uint64_t link_ns)
+{
+    const struct rpc_yields *y = &run->yields;
+    uint64_t notice = take_part(&link_ns, run->notice_ns);
+    uint64_t units = y->units_ns;
+    uint64_t queue = run->queue_ns > notice ? run->queue_ns - notice : 0;
+    uint64_t worker = run->worker_ns > units ? run->worker_ns - units : 0;
+
+    parts[PART_CALL] += notice;
+    parts[PART_QUEUE] += take_part(&link_ns, queue + units);
+    uint64_t work = take_part(&link_ns, worker);
+    uint64_t yielded = take_part(&work, y->wait_ns);
+    parts[PART_YIELD] += yielded;
+    parts[PART_RUN] += work;
+    parts[PART_RETURN] += link_ns;
+}
+
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 static enum status run_part(struct backend_graph *g, const struct backend_run *r, struct part part, struct total *t)
@@ -239,12 +266,22 @@ static enum status run_part(struct backend_graph *g, const struct backend_run *r
         .marks = detailed ? g->marks : NULL,
         .max_marks = detailed ? g->max_marks : 0,
     };
+    uint64_t times[4] = { 0 };
+    times[0] = r->parts ? clock_ns() : 0;
     bind_part(g, r, part);
+    times[1] = r->parts ? clock_ns() : 0;
     enum status st = htp_session_result(s, s->link->run(s->s, &run));
     if (st != ST_OK && st != ST_ENDED_EARLY)
         return st;
+    times[2] = r->parts ? clock_ns() : 0;
     for (uint32_t i = 0; i < g->g->n_io; i++)
         stage_out(g, r, i, part);
+    times[3] = r->parts ? clock_ns() : 0;
+    if (r->parts) {
+        r->parts[PART_COPY_IN] += times[1] - times[0];
+        add_parts(r->parts, &run, times[2] - times[1]);
+        r->parts[PART_COPY_OUT] += times[3] - times[2];
+    }
     g->last_ns = run.worker_ns;
     add_times(t, &run);
     if (detailed)
