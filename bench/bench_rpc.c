@@ -207,10 +207,10 @@ static void round_trips(void)
         const char *name;
         struct rpc_wait wait;
         bool idle;
-    } ways[] = { { "polling", { 9999, false }, false },
-                 { "adaptive polling", { 9999, true }, false },
-                 { "futex", { 0, false }, false },
-                 { "futex, both asleep before", { 0, false }, true } };
+    } ways[] = { { "polling", { .poll_us = 9999 }, false },
+                 { "adaptive polling", { .poll_us = 9999, .adaptive = true }, false },
+                 { "futex", { .poll_us = 0 }, false },
+                 { "futex, both asleep before", { .poll_us = 0 }, true } };
     struct rpc_session *s = open_session();
     struct client c;
     client_open(&c, s, 1);
@@ -259,7 +259,7 @@ static double buffers_us(struct client *c, float *x, float *y)
         uint64_t start = clock_ns();
         if (x)
             copy(c->memory, x, c->bytes);
-        run_ns(c, (struct rpc_wait){ 2000, false });
+        run_ns(c, (struct rpc_wait){ .poll_us = 2000 });
         if (y)
             copy(y, c->memory + c->bytes / sizeof(float), c->bytes);
         samples[n] = clock_ns() - start;
@@ -300,7 +300,7 @@ static void *run_for_a_while(void *arg)
 {
     struct client *c = arg;
     for (uint64_t end = clock_ns() + THREADS_NS; clock_ns() < end; c->runs++)
-        run_ns(c, (struct rpc_wait){ 0, false });
+        run_ns(c, (struct rpc_wait){ .poll_us = 0 });
     return NULL;
 }
 

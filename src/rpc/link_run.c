@@ -3,7 +3,8 @@
  *
  * Waiting is what the client voted for: spin for poll_us, or with adaptive polling sleep until the answer is about due and
  * spin then, and after that sleep on the call's state word. A sleeper wakes up now and then by itself, to look whether the
- * session is still there and whether the client's signal wants the run to end. Nothing is allocated. */
+ * session is still there and whether the client's signal wants the run to end. With a vote for the latency it does so that
+ * often: the kernel lets a core sleep no deeper than its next timer allows. Nothing is allocated. */
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +20,7 @@ enum {
     ADAPT_EARLY_NS = 60 * 1000, /* waking up takes this long at worst */
     SPIN_PART_NS = 20 * 1000,   /* while spinning, look at signals and cores this often */
     MAX_POLL_US = 10000,
+    LEAST_NAP_NS = 50 * 1000, /* timers of the kernel are not more exact than this */
 };
 
 /* ---- one run of a program at a time ----------------------------------------------------------------------------------- */
@@ -183,13 +185,22 @@ static enum status look_at_session(struct rpc_session *s, struct rpc_watch *watc
     return link_lost(s, why);
 }
 
+/* How long to sleep at a time. */
+static uint64_t nap_ns(const struct rpc_run *r)
+{
+    uint64_t look = r->cancel || r->pause ? LOOK_SIGNAL_NS : LOOK_NS, nap = (uint64_t)r->wait.latency_us * 1000;
+
+    if (!nap)
+        return look;
+    return at_most(nap < LEAST_NAP_NS ? LEAST_NAP_NS : nap, look);
+}
+
 static enum status await(struct rpc_session *s, struct link_program *p, struct rpc_run *r)
 {
     struct rpc_call *c = p->area;
     struct rpc_watch watch;
     uint64_t poll_ns = s->cores > 1 ? at_most(r->wait.poll_us, MAX_POLL_US) * 1000 : 0;
-    uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns,
-             look = r->cancel || r->pause ? LOOK_SIGNAL_NS : LOOK_NS, looked = c->submit_ns;
+    uint64_t begin = poll_begin(p, r, poll_ns), end = begin + poll_ns, look = nap_ns(r), looked = c->submit_ns;
     watch_begin(&watch, looked);
     for (uint32_t state; (state = atomic_load(&c->state)) != CALL_DONE;) {
         if (pass_signal(c, r->cancel))

@@ -55,7 +55,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 11, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 12, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -96,6 +96,8 @@ extern const struct rpc_packages rpc_packages __attribute__((weak));
 struct rpc_wait {
     uint32_t poll_us;      /* 0: sleep at once */
     bool adaptive;         /* start polling only when the answer is about due, going by the last runs of this program */
+    uint32_t latency_us;   /* sleep no longer than this at a time: the core that wakes up in time sleeps lightly; 0: as long
+                              as it takes */
 };
 
 /* A part of a file. */

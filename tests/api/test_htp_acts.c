@@ -8,7 +8,7 @@
 #include <QNN/HTP/QnnHtpGraph.h>
 #include <QNN/HTP/QnnHtpProfile.h>
 
-enum { SM8750 = 69, SM8735 = 85 }; /* one architecture: a process has sessions of one */
+enum { SM8750 = 69, SM8735 = 85 };
 enum { CYCLES = QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_SIM_EXEC_CYCLES };
 
 static struct place {

@@ -278,6 +278,231 @@ static void test_vote_makes_callers_poll(void **state)
     env_teardown(NULL);
 }
 
+/* ---- estimates -------------------------------------------------------------------------------------------------------- */
+
+/* A convolution of bytes that the matrix unit computes, on a device of that SoC. */
+struct simulated {
+    Qnn_DeviceHandle_t device;
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context;
+    Qnn_GraphHandle_t graph;
+    Qnn_Tensor_t x, y;
+};
+enum { SIDE = 32, DEPTH = 64, ROOM = SIDE * SIDE * DEPTH };
+
+static Qnn_Tensor_t created(const struct simulated *s, Qnn_Tensor_t t)
+{
+    OK(q.tensorCreateGraphTensor(s->graph, &t));
+    return t;
+}
+
+static struct simulated simulate(uint32_t soc)
+{
+    static uint8_t weights[DEPTH * DEPTH];
+    struct simulated s = { 0 };
+    QnnHtpDevice_CustomConfig_t htp = { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC, .socModel = soc };
+    QnnDevice_Config_t c = { .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &htp };
+    const QnnDevice_Config_t *list[] = { &c, NULL };
+
+    OK(q.backendCreate(NULL, NULL, &s.backend));
+    OK(q.deviceCreate(NULL, list, &s.device));
+    OK(q.contextCreate(s.backend, s.device, NULL, &s.context));
+    OK(q.graphCreate(s.context, "net", NULL, &s.graph));
+    s.x = created(&s, tensor_quant(TENSOR("x", APP_WRITE, UFIXED_POINT_8, 1, SIDE, SIDE, DEPTH), 0.5f, -128));
+    s.y = created(&s, tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, SIDE, SIDE, DEPTH), 0.5f, -128));
+    Qnn_Tensor_t w =
+        created(&s, WITH(tensor_quant(TENSOR("w", STATIC, UFIXED_POINT_8, 1, 1, DEPTH, DEPTH), 0.5f, -128), weights));
+    static uint32_t strides[] = { 1, 1 }, pads[] = { 0, 0, 0, 0 };
+    struct op o = { .name = "conv", .type = "Conv2d", .ni = 2, .no = 1, .np = 2, .in = { s.x, w }, .out = { s.y } };
+    o.p[0] = (Qnn_Param_t){ .paramType = QNN_PARAMTYPE_TENSOR, .name = "stride" };
+    o.p[0].tensorParam = created(&s, WITH(TENSOR("stride", STATIC, UINT_32, 2), strides));
+    o.p[1] = (Qnn_Param_t){ .paramType = QNN_PARAMTYPE_TENSOR, .name = "pad_amount" };
+    o.p[1].tensorParam = created(&s, WITH(TENSOR("pad", STATIC, UINT_32, 2, 2), pads));
+    OK(op_add(s.graph, &o));
+    OK(q.graphFinalize(s.graph, NULL, NULL));
+    return s;
+}
+
+static void simulated_free(struct simulated *s)
+{
+    OK(q.contextFree(s->context, NULL));
+    OK(q.deviceFree(s->device));
+    OK(q.backendFree(s->backend));
+}
+
+/* The value of an event of one execution; UINT64_MAX: there is none. */
+static uint64_t event_of(const struct simulated *s, uint32_t type, char *ret_name)
+{
+    static uint8_t x[ROOM], y[ROOM];
+    Qnn_Tensor_t in = WITH(s->x, x), out = WITH(s->y, y);
+    Qnn_ProfileHandle_t p;
+
+    OK(q.profileCreate(s->backend, QNN_PROFILE_LEVEL_DETAILED, &p));
+    OK(q.graphExecute(s->graph, &in, 1, &out, 1, p, NULL));
+    const struct event *e = profile_find(p, type);
+    uint64_t value = e ? e->data.value : UINT64_MAX;
+    if (ret_name)
+        snprintf(ret_name, 256, "%s", e ? e->data.identifier : "");
+    OK(q.profileFree(p));
+    return value;
+}
+
+static config fastest(void)
+{
+    config c = dcvs();
+    c.dcvsV3Config.coreVoltageCornerMin = c.dcvsV3Config.coreVoltageCornerTarget = c.dcvsV3Config.coreVoltageCornerMax =
+        c.dcvsV3Config.busVoltageCornerMin = c.dcvsV3Config.busVoltageCornerTarget = c.dcvsV3Config.busVoltageCornerMax =
+            DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER;
+    return c;
+}
+
+static config matrix_at(QnnHtpPerfInfrastructure_ExpVoltageCorner_t corner, QnnHtpPerfInfrastructure_ClkPerfMode_t mode)
+{
+    config c = VOTE(HMX_V2);
+    c.hmxV2Config = (QnnHtpPerfInfrastructure_HmxV2_t){ 0, corner, corner, corner, mode };
+    return c;
+}
+
+/* The matrix unit has a clock of its own, and the core's without a vote. */
+static void test_matrix_clock(void **state)
+{
+    (void)state;
+    enum { ESTIMATE = 30005, SM8650 = 57 };
+    struct simulated s = simulate(SM8650);
+    uint32_t id = new_id();
+    config core = fastest(), slow = matrix_at(DCVS_EXP_VCORNER_MIN, QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH),
+           high = matrix_at(DCVS_EXP_VCORNER_NOM, QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH),
+           low = matrix_at(DCVS_EXP_VCORNER_NOM, QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_LOW);
+    char name[256];
+
+    OK(set(id, core));
+    uint64_t full = event_of(&s, ESTIMATE, name);
+    assert_null(strstr(name, "matrix unit"));
+    OK(set(id, slow));
+    uint64_t slowest = event_of(&s, ESTIMATE, name);
+    assert_non_null(strstr(name, "1770 MHz, matrix unit at 531 MHz"));
+    OK(set(id, high));
+    uint64_t at_high = event_of(&s, ESTIMATE, NULL);
+    OK(set(id, low));
+    uint64_t at_low = event_of(&s, ESTIMATE, NULL);
+    assert_true(full > 0 && full < at_high && at_high < at_low && at_low < slowest);
+
+    low.hmxV2Config.hmxPickDefault = 1;
+    OK(set(id, low));
+    assert_int_equal(event_of(&s, ESTIMATE, NULL), full);
+    OK(perf->destroyPowerConfigId(id));
+    simulated_free(&s);
+    use_soc(43);
+}
+
+/* Devices of two architectures in one process: each has its sessions, at the same time and one after the other. */
+static void test_two_architectures(void **state)
+{
+    (void)state;
+    static uint8_t x[ROOM], y[2][ROOM];
+    struct simulated a = simulate(43), b = simulate(57), c;
+
+    for (int i = 0; i < ROOM; i++)
+        x[i] = (uint8_t)(i * 7);
+    for (int round = 0; round < 2; round++) {
+        Qnn_Tensor_t in_a = WITH(a.x, x), out_a = WITH(a.y, y[0]), in_b = WITH(b.x, x), out_b = WITH(b.y, y[1]);
+        memset(y, round, sizeof y);
+        OK(q.graphExecute(a.graph, &in_a, 1, &out_a, 1, NULL, NULL));
+        OK(q.graphExecute(b.graph, &in_b, 1, &out_b, 1, NULL, NULL));
+        assert_memory_equal(y[0], y[1], ROOM);
+    }
+    simulated_free(&a);
+    c = simulate(69);
+    simulated_free(&b);
+    simulated_free(&c);
+    a = simulate(43);
+    simulated_free(&a);
+}
+
+/* The device sleeps as deep as every vote allows. */
+static void test_wake_up(void **state)
+{
+    (void)state;
+    enum { WAKE_UP = 30018, SM8550 = 43 };
+    struct simulated s = simulate(SM8550);
+    uint32_t a = new_id(), b = new_id();
+    config c = dcvs();
+
+    assert_true(event_of(&s, WAKE_UP, NULL) == UINT64_MAX);
+    c.dcvsV3Config.sleepLatency = 1000;
+    OK(set(a, c));
+    assert_int_equal(event_of(&s, WAKE_UP, NULL), 1000);
+    c.dcvsV3Config.sleepLatency = 70;
+    OK(set(b, c));
+    assert_int_equal(event_of(&s, WAKE_UP, NULL), 70);
+    c.dcvsV3Config.setSleepDisable = c.dcvsV3Config.sleepDisable = 1;
+    OK(set(b, c));
+    assert_int_equal(event_of(&s, WAKE_UP, NULL), 0);
+    c.dcvsV3Config.sleepDisable = 0;
+    OK(set(b, c));
+    assert_int_equal(event_of(&s, WAKE_UP, NULL), 70);
+    OK(perf->destroyPowerConfigId(b));
+    assert_int_equal(event_of(&s, WAKE_UP, NULL), 1000);
+    OK(perf->destroyPowerConfigId(a));
+    simulated_free(&s);
+}
+
+/* A vote for the latency of calls makes callers sleep a short time at once, as often as it takes: a chain of a million
+ * numbers takes milliseconds, and without the vote a caller sleeps 20 ms at once. */
+static void test_latency_shortens_naps(void **state)
+{
+    (void)state;
+    enum { SLEPT = 30013, RUNS = 5, CHAIN = 16, NUMBERS = 1 << 20 };
+    static float x[NUMBERS], y[NUMBERS];
+    struct net net;
+    uint32_t id = new_id();
+    config latency = VOTE(RPC_CONTROL_LATENCY);
+    uint64_t slept[2] = { 0 };
+
+    env_setup(NULL);
+    OK(net_chain(env.context, "net", CHAIN, NUMBERS, &net));
+    OK(q.graphFinalize(net.graph, NULL, NULL));
+    latency.rpcControlLatencyConfig = 50;
+    for (int voted = 0; voted < 2; voted++) {
+        if (voted)
+            OK(set(id, latency));
+        for (int i = 0; i < RUNS; i++) {
+            Qnn_Tensor_t in = WITH(net.x, x), out = WITH(net.y, y);
+            Qnn_ProfileHandle_t p;
+
+            OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &p));
+            OK(q.graphExecute(net.graph, &in, 1, &out, 1, p, NULL));
+            slept[voted] += profile_find(p, SLEPT)->data.value;
+            OK(q.profileFree(p));
+        }
+    }
+    print_message("slept %llu times, with the vote %llu times\n", (unsigned long long)slept[0],
+                  (unsigned long long)slept[1]);
+    assert_true(slept[1] > 2 * slept[0]);
+    OK(perf->destroyPowerConfigId(id));
+    env_teardown(NULL);
+}
+
+/* The structure names an id, too: another one than that of the call is a mistake. */
+static void test_foreign_context(void **state)
+{
+    (void)state;
+    uint32_t id = new_id(), other = new_id();
+    config c = dcvs();
+
+    c.dcvsV3Config.contextId = id;
+    OK(set(id, c));
+    c.dcvsV3Config.contextId = other;
+    OK(set(id, c)); /* with a warning */
+    setenv("OPENQNN_STRICT", "1", 1);
+    FAILS_SAYING(INVALID, "contextId", set(id, c));
+    c.dcvsV3Config.contextId = 0;
+    OK(set(id, c));
+    unsetenv("OPENQNN_STRICT");
+    OK(perf->destroyPowerConfigId(other));
+    OK(perf->destroyPowerConfigId(id));
+}
+
 /* Votes are in a detailed profile of what runs under them. */
 static void test_in_profile(void **state)
 {
@@ -376,6 +601,11 @@ int main(void)
         cmocka_unit_test(test_all_or_nothing),
         cmocka_unit_test(test_memory_config),
         cmocka_unit_test(test_in_profile),
+        cmocka_unit_test(test_matrix_clock),
+        cmocka_unit_test(test_wake_up),
+        cmocka_unit_test(test_latency_shortens_naps),
+        cmocka_unit_test(test_two_architectures),
+        cmocka_unit_test(test_foreign_context),
         cmocka_unit_test(test_in_log),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

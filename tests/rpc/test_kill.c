@@ -35,7 +35,7 @@ static enum status round_of(struct kit_client *c, uint32_t seed)
     TRY(l->map(c->s, rpc_fd(c->memory), KIT_BYTES, KIT_BYTES, true, &buffer));
     TRY(l->load(c->s, &load)); /* two messages */
     kit_fill(c, seed);
-    TRY(kit_run(c, (struct rpc_wait){ seed % 3 * 50, false }));
+    TRY(kit_run(c, (struct rpc_wait){ .poll_us = seed % 3 * 50 }));
     assert_true(kit_right(c, seed));
     TRY(l->reset(c->s, load.program));
     struct rpc_run r = { .program = load.program, .io = c->io, .n_io = KIT_IO };
@@ -180,7 +180,7 @@ static void test_kill_from_outside(void **state)
             assert_int_equal(kit_run(&c, (struct rpc_wait){ 0 }), ST_OK);
         pthread_create(&killer, NULL, kill_it, c.s);
         for (uint32_t k = 0; st == ST_OK; k++)
-            st = i % 2 ? round_of(&c, k) : kit_run(&c, (struct rpc_wait){ i % 3 * 100, i % 4 == 0 });
+            st = i % 2 ? round_of(&c, k) : kit_run(&c, (struct rpc_wait){ .poll_us = i % 3 * 100, .adaptive = i % 4 == 0 });
         assert_int_equal(st, ST_COMMUNICATION);
         pthread_join(killer, NULL);
         assert_all_dead(&c);

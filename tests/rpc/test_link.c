@@ -32,12 +32,17 @@ static void assert_says(const char *word)
 static void test_round_trip(void **state)
 {
     (void)state;
-    static const struct rpc_wait waits[] = { { 0, false }, { 2000, false }, { 50, false }, { 100, true }, { 9999, true } };
+    static const struct rpc_wait waits[] = { { .poll_us = 0 },
+                                             { .poll_us = 2000 },
+                                             { .poll_us = 50, .latency_us = 100 },
+                                             { .poll_us = 100, .adaptive = true },
+                                             { .poll_us = 9999, .adaptive = true },
+                                             { .latency_us = 1 } };
     struct kit_client c;
     OK(kit_open(&c));
     for (uint32_t i = 0; i < 50; i++) {
         kit_fill(&c, i);
-        OK(kit_run(&c, waits[i % 5]));
+        OK(kit_run(&c, waits[i % 6]));
         assert_true(kit_right(&c, i));
     }
     kit_close(&c);
@@ -119,7 +124,7 @@ static void test_joined_maps(void **state)
     OK(kit_link->load(c.s, &l));
     c.program = l.program;
     kit_fill(&c, 3);
-    OK(kit_run(&c, (struct rpc_wait){ 0, false }));
+    OK(kit_run(&c, (struct rpc_wait){ 0 }));
     assert_true(kit_right(&c, 3));
     OK(kit_link->unload(c.s, l.program));
     OK(kit_link->unmap(c.s, map));

@@ -168,7 +168,7 @@ static enum status call(struct kit_client *c, unsigned which)
     uint32_t map;
     switch (which) {
     case 0: return kit_run(c, (struct rpc_wait){ 0 });
-    case 1: return kit_run(c, (struct rpc_wait){ 1000, true });
+    case 1: return kit_run(c, (struct rpc_wait){ .poll_us = 1000, .adaptive = true });
     case 2: return kit_link->map(c->s, rpc_fd(c->memory), 0, KIT_BYTES, true, &map);
     case 3: return kit_link->unmap(c->s, c->buffer);
     case 4: return kit_link->load(c->s, &l);

@@ -29,7 +29,8 @@ enum {
     HTP_DEFAULT_HVX = 4,
     HTP_VTCM_STEP = 65536,           /* of sizes in bytes */
     HTP_OPTION_FLOAT32 = 0x4F510001, /* a graph option of openqnn alone */
-    HTP_MAX_SESSIONS = 8,
+    HTP_MAX_SESSIONS = 8,            /* of one architecture */
+    HTP_MAX_ARCHS = 16,
     HTP_MAX_ASYNC = 300,
     HTP_MAX_POLLING_US = 10000, /* 10 ms; clients mostly ask for 9999 */
 };
@@ -140,7 +141,19 @@ void htp_votes_lost(void);                                          /* a session
 struct rpc_wait htp_votes_wait(uint64_t last_run_ns);               /* how to wait for a run that took so long last time */
 uint32_t htp_votes_core(void); /* the highest corner that is voted for the core's clock; 0: none */
 uint32_t htp_votes_bus(void);  /* and for the bus */
+/* And for the matrix unit, 0: it has the core's clock; with the mode of that vote. */
+uint32_t htp_votes_matrix(uint32_t *ret_mode);
 void htp_votes_events(struct prof *prof, int32_t parent);
+/* How long the device may take to wake up at most, where that is voted for. */
+void htp_votes_wake_up(struct prof *prof, int32_t parent);
+
+/* What these clocks come to (htp_rates.c). */
+struct htp_rates {
+    uint32_t mhz, matrix_mhz, dram_mb_s;
+};
+void htp_rates_voted(const struct backend_context *c, struct htp_rates *ret);
+uint64_t htp_rates_us(const struct htp_rates *rates, const struct binary_graph *g, uint64_t times); /* computing alone */
+void htp_rates_name(const struct htp_rates *rates, char ret[64]);
 
 /* ---- libraries (htp_libraries.c) -------------------------------------------------------------------------------------- */
 
@@ -179,6 +192,7 @@ struct htp_session {
     const struct rpc_link *link;
     struct rpc_session *s;
     uint32_t index;
+    struct htp_session **place; /* in the list of its architecture */
     uint32_t users;          /* contexts, guarded by the list's lock */
     _Atomic uint32_t lost;   /* enum status: why it is gone, ST_OK while it lives */
     char why[STATUS_TEXT_MAX];  /* what its link said then; written before lost */

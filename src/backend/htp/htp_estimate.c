@@ -25,56 +25,6 @@ static const struct estimate_row {
 };
 enum { CYCLE_ROWS = 3, ROWS = sizeof rows / sizeof rows[0] };
 
-/* Share of a clock at a corner of the performance infrastructure, a choice of the simulation. The finer EXP corners are
- * above 0xff. A corner that is not listed counts as the next lower one; without a vote a clock is full. */
-static const struct {
-    uint32_t corner, percent;
-} corners[] = {
-    { 0x10, 30 /* DISABLE: no better than the least */ },
-    { 0x20, 30 },
-    { 0x30, 40 },
-    { 0x40, 55 },
-    { 0x50, 65 },
-    { 0x60, 75 },
-    { 0x70, 85 },
-    { 0x80, 92 },
-    { 0x90, PERCENT },
-    { 0x100, 30 },
-    { 0x140, 40 },
-    { 0x180, 55 },
-    { 0x1c0, 65 },
-    { 0x200, 75 },
-    { 0x240, 85 },
-    { 0x280, 92 },
-    { 0x290, PERCENT },
-};
-
-static uint32_t percent_at(uint32_t voted)
-{
-    uint32_t percent = PERCENT;
-
-    for (size_t i = 0; i < sizeof corners / sizeof corners[0]; i++)
-        if (corners[i].corner <= voted)
-            percent = corners[i].percent;
-    return percent;
-}
-
-/* What the clocks that are voted for come to. */
-struct rates {
-    uint32_t mhz, dram_mb_s;
-};
-
-static struct rates voted_rates(const struct backend_context *c)
-{
-    struct cost_device d;
-
-    htp_cost_device(c->soc_model, c->arch, 0, 0, &d);
-    return (struct rates){
-        .mhz = d.clock_mhz * percent_at(htp_votes_core()) / PERCENT,
-        .dram_mb_s = d.dram_mb_s * percent_at(htp_votes_bus()) / PERCENT,
-    };
-}
-
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof)
 {
     struct binary_moves m;
@@ -134,7 +84,7 @@ static uint64_t cached_bytes(const struct backend_graph *graph)
 }
 
 /* What all transfers take; nothing is faster. */
-static uint64_t moving_us(const struct backend_graph *graph, const struct rates *rates, uint64_t times)
+static uint64_t moving_us(const struct backend_graph *graph, const struct htp_rates *rates, uint64_t times)
 {
     struct binary_moves m;
     uint64_t cached = cached_bytes(graph);
@@ -159,15 +109,20 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
 {
     const struct binary_graph *g = graph->g;
     uint64_t times = r->batch ? r->batch : 1;
-    struct rates rates = voted_rates(graph->context);
+    struct htp_rates rates;
+
+    htp_rates_voted(graph->context, &rates);
 
     if (!g->info.cycles)
         return;
 
-    uint64_t us = (g->info.cycles * times + rates.mhz / 2) / rates.mhz;
+    char clocks[64];
+    uint64_t us = htp_rates_us(&rates, g, times);
     uint64_t moving = moving_us(graph, &rates, times);
+    htp_rates_name(&rates, clocks);
     prof_addf(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving,
-              "Accelerator (execute) time (estimated, at %u MHz)", rates.mhz);
+              "Accelerator (execute) time (estimated, at %s)", clocks);
+    htp_votes_wake_up(r->prof, r->prof_parent);
     add_moves(g, r, times);
     if (g->info.options & HTP_GRAPH_SLC)
         prof_add(r->prof, r->prof_parent, CACHE_EVENT, PROF_UNIT_BYTES, cached_bytes(graph) * times,

@@ -86,10 +86,16 @@ static enum status same_build(const char *name, const char *build_id)
     return ST_OK;
 }
 
-static void *prepare_lib, *stub_lib;
+static void *prepare_lib;
 static const struct htp_prepare_link *prepare_link;
-static const struct rpc_link *stub_link;
-static uint32_t stub_arch;
+
+/* One per architecture that the process has used. */
+static struct stub {
+    void *lib; /* NULL: built in */
+    const struct rpc_link *link;
+    uint32_t arch;
+} stubs[HTP_MAX_ARCHS];
+static uint32_t n_stubs;
 
 static enum status open_prepare(void)
 {
@@ -115,21 +121,39 @@ enum status htp_find_prepare(const struct htp_prepare_link **ret)
     return st;
 }
 
-static enum status open_stub(uint32_t arch)
+static enum status load_stub(uint32_t arch, struct stub *ret)
 {
     char name[64];
     void *symbol;
-    if (stub_link && stub_arch == arch)
-        return ST_OK;
-    RETURN_IF(stub_link, ST_LOADING, "the process uses sessions of architecture v%u already; v%u needs another process",
-              stub_arch, arch);
+
     snprintf(name, sizeof name, "libQnnHtpV%uStub.so", arch);
-    TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &stub_lib, &symbol));
-    const struct rpc_link *l = symbol ? ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION) : &rpc_link_built_in;
-    RETURN_IF(!l, ST_LOADING, "%s does not speak interface version %d of this libQnnHtp.so", name, RPC_LINK_VERSION);
-    TRY(same_build(name, l->build_id));
-    stub_link = l;
-    stub_arch = arch;
+    TRY(backend_open_symbol(name, RPC_STUB_SYMBOL, &ret->lib, &symbol));
+    ret->arch = arch;
+    ret->link = symbol ? ((rpc_stub_fn *)symbol)(RPC_LINK_VERSION) : &rpc_link_built_in;
+    RETURN_IF(!ret->link, ST_LOADING, "%s does not speak interface version %d of this libQnnHtp.so", name, RPC_LINK_VERSION);
+    return same_build(name, ret->link->build_id);
+}
+
+static enum status open_stub(uint32_t arch, const struct rpc_link **ret)
+{
+    struct stub fresh = { 0 };
+
+    for (uint32_t i = 0; i < n_stubs; i++)
+        if (stubs[i].arch == arch) {
+            *ret = stubs[i].link;
+            return ST_OK;
+        }
+    RETURN_IF(n_stubs >= HTP_MAX_ARCHS, ST_LOADING,
+              "the process uses sessions of %u architectures already; no more are known", n_stubs);
+
+    enum status st = load_stub(arch, &fresh);
+    if (st != ST_OK) {
+        if (fresh.lib)
+            dlclose(fresh.lib);
+        return st;
+    }
+    stubs[n_stubs++] = fresh;
+    *ret = fresh.link;
     return ST_OK;
 }
 
@@ -141,8 +165,7 @@ enum status htp_find_link(uint32_t arch, const struct rpc_link **ret)
         return ST_OK;
     }
     pthread_mutex_lock(&lock);
-    enum status st = open_stub(arch);
-    *ret = stub_link;
+    enum status st = open_stub(arch, ret);
     pthread_mutex_unlock(&lock);
     return st;
 }
@@ -153,16 +176,17 @@ __attribute__((destructor)) static void close_libraries(void)
 {
     bool unused = rpc_link_inproc.abandon();
 
-    if (stub_link)
-        unused &= stub_link->abandon();
+    for (uint32_t i = 0; i < n_stubs; i++)
+        unused &= stubs[i].link->abandon();
     if (!unused) {
         rpc_abandon();
         return; /* threads may still call what they had */
     }
     if (prepare_lib)
         dlclose(prepare_lib);
-    if (stub_lib)
-        dlclose(stub_lib);
+    for (uint32_t i = 0; i < n_stubs; i++)
+        if (stubs[i].lib)
+            dlclose(stubs[i].lib);
 }
 
 /* ---- the skel --------------------------------------------------------------------------------------------------------- */

@@ -87,8 +87,7 @@ static enum status take_hmx(const struct htp_option *option, const void *custom,
         .active = true, .exp = true, .pick_default = h->hmxPickDefault, .mode = (uint32_t)h->hmxPerfMode,
         .v = { (uint32_t)h->hmxVoltageCornerMin, (uint32_t)h->hmxVoltageCornerTarget, (uint32_t)h->hmxVoltageCornerMax },
     };
-    if (!h->hmxPickDefault)
-        htp_option_warn(&htp_power_options, option);
+    (void)option;
     return ST_OK;
 }
 
@@ -127,8 +126,7 @@ static enum status take_latency(const struct htp_option *option, const void *cus
 
     v->rpc_latency_us = c->rpcControlLatencyConfig;
     v->latency_set = true;
-    if (c->rpcControlLatencyConfig)
-        htp_option_warn(&htp_power_options, option);
+    (void)option;
     return ST_OK;
 }
 
@@ -185,23 +183,28 @@ static enum status take_ddr(const struct htp_option *option, const void *custom,
     .take = function, __VA_ARGS__ }
 static const struct htp_option power_rows[] = {
     OPTION(DCVS_V3, take_dcvs, .test = "test_htp_votes.c: test_clock_votes, test_htp_profile.c: "
-                                       "test_estimate_follows_votes",
+                                       "test_estimate_follows_votes, test_htp_votes.c: test_wake_up, "
+                                       "test_htp_votes.c: test_foreign_context",
         .allowed = "power modes 1, 2, 4, 8, 16 and 32; sleep latency 10 to 65535 us; corners 0x10 to 0xa0, "
                    "least not above most",
         .effect = "the core corner scales the estimated time (30005), as does the bus corner where memory "
-                  "is the limit; other votes hang on this one, and profiles list it"),
-    OPTION(RPC_CONTROL_LATENCY, take_latency, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
-                                                                                "test_power_told_once",
-        .allowed = "microseconds", .effect = "profiles list the vote; this computer's power states are not changed"),
+                  "is the limit; sleep latency and disable say how long the device may take to wake up (30018); other "
+                  "votes hang on this one. A contextId of another id is ignored with a warning, or refused with "
+                  "OPENQNN_STRICT"),
+    OPTION(RPC_CONTROL_LATENCY, take_latency, .test = "test_htp_votes.c: test_latency_shortens_naps",
+        .allowed = "microseconds, 0: none",
+        .effect = "a caller that sleeps for the answer of its session does so for that long at a time (50 us at least), so "
+                  "that the kernel keeps its core from deep sleep; the shortest vote counts, and 30013 has the number"),
     OPTION(RPC_POLLING_TIME, take_polling, .test = "test_htp_votes.c: test_polling",
         .allowed = "0 to 10000 us",
         .effect = "for that long a caller polls for the answer of its session before it sleeps (30012, 30013)"),
     OPTION(HMX_TIMEOUT_INTERVAL_US, take_timeout, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
                                                                                     "test_power_told_once",
         .allowed = "microseconds", .effect = "the estimate has no time at which the matrix unit goes to sleep"),
-    OPTION(HMX_V2, take_hmx, .arch = 75, .outcome = HTP_NO_EFFECT, .test = "test_htp_votes.c: test_matrix_unit",
+    OPTION(HMX_V2, take_hmx, .arch = 75, .test = "test_htp_votes.c: test_matrix_unit, test_htp_votes.c: test_matrix_clock",
         .allowed = "default, or corners and clock mode 0 to 16 and 255, beside a clock vote of the same id",
-        .effect = "profiles list the vote; clocks of estimates are those of the core"),
+        .effect = "operators of the matrix unit pass at its clock in the estimated time (30005); mode 1 (LOW) is the clock "
+                  "of the corner below, and the other modes are the corner's"),
     OPTION(ADAPTIVE_POLLING_TIME, take_adaptive, .test = "test_htp_votes.c: test_polling",
         .allowed = "microseconds, beside a polling time of the same id",
         .effect = "callers of graphs that take at least that long begin to poll when the answer is about due"),
@@ -256,6 +259,24 @@ static Qnn_ErrorHandle_t destroy_id(uint32_t powerConfigId)
     return result(htp_vote_drop(powerConfigId));
 }
 
+/* The id is an argument of the call; the structure names it once more. */
+static enum status check_context(uint32_t id, const QnnHtpPerfInfrastructure_PowerConfig_t *c)
+{
+    static _Atomic bool said;
+    uint32_t named = 0;
+
+    if (c->option == QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3)
+        named = c->dcvsV3Config.contextId;
+    if (c->option == QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3_EXP)
+        named = c->dcvsV3ExpConfig.contextId;
+    if (!named || named == id)
+        return ST_OK;
+    return htp_deviate(&said, ST_INVALID_ARG,
+                       "a clock vote for power config %u has contextId %u; it counts for %u: set contextId to the id of the "
+                       "call, or 0",
+                       id, named, id);
+}
+
 static enum status set_power(uint32_t id, const QnnHtpPerfInfrastructure_PowerConfig_t **config)
 {
     struct htp_votes v;
@@ -266,6 +287,7 @@ static enum status set_power(uint32_t id, const QnnHtpPerfInfrastructure_PowerCo
         const struct htp_option *row = htp_option_find(&htp_power_options, option);
 
         RETURN_IF(!row, ST_NOT_SUPPORTED, "power option %u is unknown; 1 (DCVS_V3) to 10 (CENG_EXP) are known", option);
+        TRY(check_context(id, *config));
         TRY(htp_option_take(&htp_power_options, row, *config, &v));
     }
     return htp_vote_set(id, &v);

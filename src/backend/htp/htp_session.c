@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions of this process. A place in the list holds one living session; contexts hold it as long as they exist, and the
- * last one ends its process. When the process dies, the place is filled with a new one at once, so that whoever comes next
- * finds it; the dead one stays with its contexts and answers every call with the reason until they are freed. */
+/* Sessions of this process, a list for each architecture. A place in the list holds one living session; contexts hold it
+ * as long as they exist, and the last one ends its process. When the process dies, the place is filled with a new one at
+ * once, so that the next context finds it; the dead one stays with its contexts and answers every call with the reason
+ * until they are freed. */
 #include "backend/htp/htp_backend.h"
 
 #include <stdio.h>
@@ -15,7 +16,23 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 FORKS_HOLD(lock)
-static struct htp_session *sessions[HTP_MAX_SESSIONS];
+static struct session_set {
+    uint32_t arch;
+    struct htp_session *at[HTP_MAX_SESSIONS];
+} sets[HTP_MAX_ARCHS];
+static uint32_t n_sets;
+
+/* With the lock. NULL: of too many architectures. */
+static struct session_set *set_of(uint32_t arch)
+{
+    for (uint32_t i = 0; i < n_sets; i++)
+        if (sets[i].arch == arch)
+            return &sets[i];
+    if (n_sets == HTP_MAX_ARCHS)
+        return NULL;
+    sets[n_sets].arch = arch;
+    return &sets[n_sets++];
+}
 
 /* OPENQNN_SESSION_BYTES: another size of address space, for tests of placing. */
 static uint64_t budget(void)
@@ -75,7 +92,8 @@ static enum status start(struct htp_session *s, const struct cancel *signal)
     return bring_over(s->link, s->link->open(&o, &s->s));
 }
 
-static enum status session_new(uint32_t index, const struct htp_session_kind *kind, const struct cancel *signal,
+static enum status session_new(uint32_t index, struct htp_session **place, const struct htp_session_kind *kind,
+                               const struct cancel *signal,
                                struct htp_session **ret)
 {
     struct htp_session *s = mem_new(struct htp_session);
@@ -87,6 +105,7 @@ static enum status session_new(uint32_t index, const struct htp_session_kind *ki
     }
 
     s->index = index;
+    s->place = place;
     s->kind = *kind;
     s->kind.packages = strcpy(packages, kind->packages);
     pthread_mutex_init(&s->lock, NULL);
@@ -106,9 +125,9 @@ static void replace(struct htp_session *s)
     const char *why = s->link->explain ? s->link->explain() : NULL;
 
     snprintf(s->why, sizeof s->why, "%s", why ? why : "");
-    enum status st = session_new(s->index, &s->kind, NULL, &fresh);
-    if (sessions[s->index] == s)
-        sessions[s->index] = fresh; /* NULL: the next context tries again */
+    enum status st = session_new(s->index, s->place, &s->kind, NULL, &fresh);
+    if (*s->place == s)
+        *s->place = fresh; /* NULL: the next context tries again */
     s->lost = st == ST_OK ? ST_COMMUNICATION : ST_COMMUNICATION_FATAL;
     htp_votes_lost();
     backend_log(BACKEND_WARN,
@@ -141,45 +160,48 @@ enum status htp_session_result(struct htp_session *s, enum status st)
 }
 
 /* A replacement that nobody came for ends with the last context of the session it replaced. */
-static void drop_unused(uint32_t index)
+static void drop_unused(struct htp_session **place)
 {
-    struct htp_session *s = sessions[index];
+    struct htp_session *s = *place;
     if (!s || s->users)
         return;
-    sessions[index] = NULL;
+    *place = NULL;
     session_free(s);
 }
 
 /* Whether contexts of that kind can be on the session. */
 static bool suits(const struct htp_session *s, const struct htp_session_kind *kind)
 {
-    return s->kind.arch == kind->arch && rpc_packages_within(kind->packages, s->kind.packages);
+    return rpc_packages_within(kind->packages, s->kind.packages);
+}
+
+/* With the lock. */
+static enum status take(uint32_t index, struct htp_session **place, const struct htp_session_kind *kind,
+                        const struct cancel *signal)
+{
+    struct htp_session *s = *place;
+
+    if (s && s->users == 0 && (!suits(s, kind) || !s->link->alive(s->s)))
+        drop_unused(place);
+    if (!*place)
+        TRY(session_new(index, place, kind, signal, place));
+    RETURN_IF(!suits(*place, kind), ST_IN_USE, "session %u was started without op packages that the context has", index);
+    (*place)->users++;
+    return ST_OK;
 }
 
 enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, const struct cancel *signal,
                             struct htp_session **ret)
 {
-    enum status st = ST_OK;
     RETURN_IF(index >= limit || index >= HTP_MAX_SESSIONS, ST_NOT_FOUND, "the SoC has %u sessions per process", limit);
-    st = cancel_lock(&lock, signal);
+
+    enum status st = cancel_lock(&lock, signal);
     RETURN_IF(st != ST_OK, st, "the call was ended by its signal while a session started");
-    struct htp_session *s = sessions[index];
-    if (s && s->users == 0 && (!suits(s, kind) || !s->link->alive(s->s))) {
-        drop_unused(index);
-        s = NULL;
-    }
-    if (!s) {
-        st = session_new(index, kind, signal, &s);
-        sessions[index] = s;
-    } else if (s->kind.arch != kind->arch) {
-        st = status_fail(ST_IN_USE, "session %u is of architecture v%u; v%u is wanted", index, s->kind.arch, kind->arch);
-    } else if (!suits(s, kind)) {
-        st = status_fail(ST_IN_USE, "session %u was started without op packages that the context has", index);
-    }
-    if (st == ST_OK)
-        s->users++;
+    struct session_set *set = set_of(kind->arch);
+    st = set ? take(index, &set->at[index], kind, signal)
+             : status_fail(ST_NOT_FOUND, "sessions of %d architectures are in use", HTP_MAX_ARCHS);
+    *ret = st == ST_OK ? set->at[index] : NULL;
     pthread_mutex_unlock(&lock);
-    *ret = s;
     return st;
 }
 
@@ -188,14 +210,14 @@ void htp_session_put(struct htp_session *s)
     if (!s)
         return;
     pthread_mutex_lock(&lock);
-    uint32_t index = s->index;
+    struct htp_session **place = s->place;
     if (--s->users == 0) {
-        bool listed = sessions[index] == s;
+        bool listed = *place == s;
         if (listed)
-            sessions[index] = NULL;
+            *place = NULL;
         session_free(s);
         if (!listed)
-            drop_unused(index);
+            drop_unused(place);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -205,12 +227,13 @@ uint64_t htp_sessions_base(void)
     uint64_t sum = 0;
 
     pthread_mutex_lock(&lock);
-    for (uint32_t i = 0; i < HTP_MAX_SESSIONS; i++) {
+    for (uint32_t i = 0; i < n_sets * HTP_MAX_SESSIONS; i++) {
         struct rpc_usage u = { 0 };
+        const struct htp_session *s = sets[i / HTP_MAX_SESSIONS].at[i % HTP_MAX_SESSIONS];
 
-        if (!sessions[i])
+        if (!s)
             continue;
-        sessions[i]->link->usage(sessions[i]->s, &u);
+        s->link->usage(s->s, &u);
         sum += u.base_bytes;
     }
     pthread_mutex_unlock(&lock);
@@ -222,13 +245,14 @@ uint64_t htp_sessions_heap(uint32_t *contexts)
     uint64_t sum = 0;
     *contexts = 0;
     pthread_mutex_lock(&lock);
-    for (uint32_t i = 0; i < HTP_MAX_SESSIONS; i++) {
+    for (uint32_t i = 0; i < n_sets * HTP_MAX_SESSIONS; i++) {
         struct rpc_usage u = { 0 };
-        if (!sessions[i])
+        const struct htp_session *s = sets[i / HTP_MAX_SESSIONS].at[i % HTP_MAX_SESSIONS];
+        if (!s)
             continue;
-        sessions[i]->link->usage(sessions[i]->s, &u);
+        s->link->usage(s->s, &u);
         sum += u.mapped_bytes + (u.malloc_bytes ? u.malloc_bytes : u.heap_bytes);
-        *contexts += sessions[i]->users;
+        *contexts += s->users;
     }
     pthread_mutex_unlock(&lock);
     return sum;

@@ -6,7 +6,8 @@
  *   EXP votes                             architecture 85 and later, never beside votes of the older kind
  *   the vote of the matrix unit           architecture 75 and later
  *
- * What a vote changes here is how callers wait for a run; clocks are kept for profiles and estimates. */
+ * What a vote changes here is how callers wait for a run, and estimates: clocks (htp_rates.c) and the wake-up of the
+ * device. */
 #include "backend/htp/htp_backend.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ static uint32_t last_id;
 static uint32_t grow_bytes;
 /* The longest wait that any id votes for; read by every run. */
 static _Atomic uint32_t polling_us, adaptive_us;
+static _Atomic uint32_t latency_us; /* the shortest that is voted for, 0: none */
 
 static struct power_config *find(uint32_t id)
 {
@@ -49,14 +51,17 @@ static enum status add(uint32_t *ret)
 
 static void sum_up(void)
 {
-    uint32_t poll = 0, adaptive = 0;
+    uint32_t poll = 0, adaptive = 0, latency = 0;
     for (size_t i = 0; i < configs.n; i++) {
         const struct htp_votes *v = &configs.at[i].v;
+        if (v->rpc_latency_us && (!latency || v->rpc_latency_us < latency))
+            latency = v->rpc_latency_us;
         poll = v->polling_set && v->polling_us > poll ? v->polling_us : poll;
         adaptive = v->adaptive_set && v->adaptive_us > adaptive ? v->adaptive_us : adaptive;
     }
     polling_us = poll;
     adaptive_us = adaptive;
+    latency_us = latency;
 }
 
 static enum status check_place(uint32_t device, uint32_t core)
@@ -256,7 +261,9 @@ void htp_votes_lost(void)
 struct rpc_wait htp_votes_wait(uint64_t last_run_ns)
 {
     uint32_t poll = polling_us, from = adaptive_us;
-    return (struct rpc_wait){ .poll_us = poll, .adaptive = poll && from && last_run_ns >= (uint64_t)from * 1000 };
+    return (struct rpc_wait){ .poll_us = poll,
+                              .adaptive = poll && from && last_run_ns >= (uint64_t)from * 1000,
+                              .latency_us = latency_us };
 }
 
 /* The highest target of a clock that any id votes for, 0: none does. */
@@ -289,6 +296,55 @@ uint32_t htp_votes_bus(void)
     return highest(false);
 }
 
+uint32_t htp_votes_matrix(uint32_t *ret_mode)
+{
+    uint32_t most = 0;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < configs.n; i++) {
+        const struct htp_unit_vote *u = &configs.at[i].v.hmx;
+        uint32_t target = u->v.target ? u->v.target : EXP_MIN; /* 0: "disable" */
+
+        if (!u->active || u->pick_default || target < most)
+            continue;
+        most = target;
+        *ret_mode = u->mode;
+    }
+    pthread_mutex_unlock(&lock);
+    return most;
+}
+
+/* The device may sleep as deep as all votes allow; a single one keeps it awake. False: nothing is voted. */
+static bool wake_up_us(uint32_t *ret)
+{
+    bool voted = false;
+
+    *ret = UINT32_MAX;
+    for (size_t i = 0; i < configs.n; i++) {
+        const struct htp_clock_vote *c = &configs.at[i].v.clock;
+        bool awake = c->active && c->set_sleep_disable && c->sleep_disable;
+
+        if (c->active && c->set_latency && c->latency_us < *ret)
+            *ret = c->latency_us;
+        if (awake)
+            *ret = 0;
+        voted |= awake || (c->active && c->set_latency);
+    }
+    return voted;
+}
+
+void htp_votes_wake_up(struct prof *prof, int32_t parent)
+{
+    enum { WAKE_UP_EVENT = 30018 };
+    uint32_t us;
+
+    pthread_mutex_lock(&lock);
+    bool voted = wake_up_us(&us);
+    pthread_mutex_unlock(&lock);
+    if (voted)
+        prof_add(prof, parent, WAKE_UP_EVENT, PROF_UNIT_US, us, "Wake-up of the device after idle, at most (estimated)");
+}
+
 static void add_event(const struct power_config *c, struct prof *prof, int32_t parent)
 {
     char name[256];
@@ -300,7 +356,12 @@ static void add_event(const struct power_config *c, struct prof *prof, int32_t p
         v->clock.active && v->clock.set_bus ? v->clock.bus.target : 0, v->clock.set_latency ? v->clock.latency_us : 0,
         v->rpc_latency_us, v->polling_us, v->adaptive_us);
     if (v->hmx.active && n > 0 && (size_t)n < sizeof name)
-        snprintf(name + n, sizeof name - (size_t)n, v->hmx.pick_default ? ", HMX default" : ", HMX 0x%x", v->hmx.v.target);
+        n += snprintf(name + n, sizeof name - (size_t)n, v->hmx.pick_default ? ", HMX default" : ", HMX 0x%x",
+                      v->hmx.v.target);
+    if (v->clock.set_sleep_disable && v->clock.sleep_disable && n > 0 && (size_t)n < sizeof name)
+        n += snprintf(name + n, sizeof name - (size_t)n, ", no sleep");
+    if (v->timeout_set && n > 0 && (size_t)n < sizeof name)
+        snprintf(name + n, sizeof name - (size_t)n, ", HMX timeout %u us", v->hmx_timeout_us);
     prof_add(prof, parent, 30001, PROF_UNIT_NONE, c->id, name);
 }
 
