@@ -7,20 +7,22 @@
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/file_kind.h"
 #include "base/file_write.h"
 #include "base/mem.h"
-#include "base/file_kind.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_log.h"
 #include "common/tool_options.h"
 #include "memory_map/memory_map.h"
+#include "profile_viewer/compare_logs.h"
 #include "profile_viewer/profile_reader.h"
 #include "profile_viewer/profile_stats.h"
 
 struct viewer {
     struct opt_list logs;
     const char *output, *reader, *config, *schematic, *dlc, *binary, *map_file, *zoom_start, *zoom_end;
+    const char *compared; /* compare_logs.c reads it */
     uint32_t map_format;
     bool gzip, map;
 };
@@ -48,6 +50,10 @@ static const struct tool_option options[] = {
       .help = "Only what needs this node (or operator of the framework, or tensor), for readers." },
     { "zoom_end", OPT_STRING, AT(zoom_end), .argument = "NODE",
       .help = "Only what this node (or operator, or tensor) needs, for readers." },
+    { "compare", OPT_STRING, AT(compared), .argument = "A.log B.log",
+      .help =
+          "Instead of all else: what changed from one log to the other, per event and operator, as text, JSON or a page; "
+          "--compare A.log B.log --help shows its options." },
     { "gzip", OPT_FLAG, AT(gzip), .help = "Compress the output of a reader; so does an output whose name ends with .gz." },
     {}
 };
@@ -221,6 +227,8 @@ int main(int argc, char **argv)
 {
     struct viewer o = { 0 };
     struct arena arena;
+    if (viewer_compares(argc, argv))
+        return viewer_compare(argc, argv);
     arena_init(&arena);
     enum tool_next next = tool_options_parse(&program, argc, argv, &o, &arena);
     int code = next == TOOL_EXIT_ERROR;
