@@ -20,7 +20,7 @@
 #include "base/str.h"
 #include "ops/ops.h"
 
-enum { BINARY_VERSION = 3, BINARY_OLDEST = 3, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096 };
+enum { BINARY_VERSION = 3, BINARY_OLDEST = 3, BINARY_NONE = UINT32_MAX, BINARY_MAX_GRAPHS = 4096, BINARY_MAX_CORES = 16 };
 
 /* Where a tensor's bytes are while a graph runs. */
 enum binary_place {
@@ -158,6 +158,7 @@ struct binary_span {
     uint8_t unit;  /* enum binary_unit */
     bool all;      /* of vectors: on all threads, not on one */
     uint64_t start, cycles;
+    uint32_t core; /* of several: each has as large a part of an operator's commands, one behind the other */
 };
 struct binary_timeline {
     uint32_t clock_mhz, threads; /* of the device: its clock, threads of its vector units */
@@ -347,6 +348,7 @@ struct binary_span_reader {
     uint32_t command;
     uint64_t start[UNIT_COUNT], later[UNIT_COUNT],
         cycles[UNIT_COUNT]; /* of the last one on each unit; later: how much it began later than the one before it */
+    uint32_t first, behind; /* commands of the node that `command` is one of */
 };
 void binary_span_first(const struct binary_graph *g, struct binary_span_reader *ret);
 bool binary_span_next(struct binary_span_reader *r, struct binary_span *ret); /* false: there are no more */
@@ -409,14 +411,15 @@ struct binary_moves {
     uint64_t weights;
     uint64_t inputs, outputs; /* from and to buffers of the client */
     uint64_t fill, spill;     /* from and to the spill-fill buffer */
+    uint64_t exchanged;       /* between cores: goes to DRAM, and comes from there */
 };
 static inline uint64_t binary_moves_in(const struct binary_moves *m)
 {
-    return m->weights + m->inputs + m->fill;
+    return m->weights + m->inputs + m->fill + m->exchanged;
 }
 static inline uint64_t binary_moves_out(const struct binary_moves *m)
 {
-    return m->outputs + m->spill;
+    return m->outputs + m->spill + m->exchanged;
 }
 /* Of the window, for what does not stay there. */
 uint64_t binary_box_bytes(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles);
@@ -431,6 +434,8 @@ enum binary_role binary_role_of(enum binary_place place);
 uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node);
 void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret);
 void binary_graph_moves(const struct binary_graph *g, struct binary_moves *ret); /* the sum over all nodes */
+/* The same per core, by the commands that are for it; ST_NO_MEMORY: not known. */
+enum status binary_core_moves(const struct binary_graph *g, struct binary_moves ret[BINARY_MAX_CORES]);
 /* The same per command: that of its node, or of all members of its chain, in proportion to its units; they sum up to what
  * nodes have. */
 void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret);

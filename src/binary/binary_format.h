@@ -199,6 +199,19 @@ enum status bin_layout(struct bin_pieces *p, uint64_t *ret_size); /* gives every
 enum status bin_image_build(const struct bin_pieces *p, uint64_t size, struct binary_image *ret);
 void bin_image_seal(const struct bin_pieces *p, const struct binary_target *t, uint32_t n_graphs, struct binary_image *im);
 
+/* ---- what moves: binary_moves.c, binary_cores.c ----------------------------------------------------------------------- */
+
+/* A node with its box: of its own, or as many lines as its chain computes at a time. */
+struct bin_seen {
+    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
+    uint8_t roles[2 * MAX_PORTS];
+    struct op_call call;
+    struct binary_box_op op;
+    struct binary_box box;
+};
+/* For graphs of several cores: `ret` has what one of them would move. */
+void bin_add_core_moves(const struct binary_graph *g, uint32_t node, const struct bin_seen *s, struct binary_moves *ret);
+
 /* ---- constants in fewer bytes: binary_codec.c ------------------------------------------------------------------------- */
 
 struct bin_file;

@@ -190,16 +190,7 @@ static void list_roles(const struct binary_graph *g, const struct binary_node *n
     }
 }
 
-/* A node with its box: of its own, or as many lines as its chain computes at a time. */
-struct seen {
-    const struct tensor_desc *in[MAX_PORTS], *out[MAX_PORTS];
-    uint8_t roles[2 * MAX_PORTS];
-    struct op_call call;
-    struct binary_box_op op;
-    struct binary_box box;
-};
-
-static void see(const struct binary_graph *g, uint32_t k, struct seen *s)
+static void see(const struct binary_graph *g, uint32_t k, struct bin_seen *s)
 {
     const struct binary_node *n = &g->nodes[k];
     const struct binary_chain *c = g->chain_of && g->chain_of[k] != BINARY_NONE ? &g->chains[g->chain_of[k]] : NULL;
@@ -217,43 +208,48 @@ static void see(const struct binary_graph *g, uint32_t k, struct seen *s)
 
 uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node)
 {
-    struct seen s;
+    struct bin_seen s;
     see(g, node, &s);
     return binary_box_bytes(&s.op, &s.box, s.roles);
 }
 
-static void all_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret)
+static void plan_moves(const struct binary_graph *g, uint32_t node, struct bin_seen *s, struct binary_moves *ret)
 {
     const struct binary_node *n = &g->nodes[node];
-    struct binary_traffic t;
-    struct seen s;
-    binary_node_traffic(g, node, &t);
-    uint64_t any = 0;
-    for (int p = 0; p < PLACE_COUNT; p++)
-        any |= t.read[p] | t.written[p];
     *ret = (struct binary_moves){ 0 };
-    if (!any) /* a view over its own memory */
-        return;
-    see(g, node, &s);
+    see(g, node, s);
     if (g->chain_of && g->chain_of[node] != BINARY_NONE) {
         const struct binary_chain *c = &g->chains[g->chain_of[node]];
         uint32_t per = c->lines / c->images;
-        binary_box_slab_moves(&s.op, &s.box, s.roles, c->images * ((per + c->height - 1) / c->height), ret);
+        binary_box_slab_moves(&s->op, &s->box, s->roles, c->images * ((per + c->height - 1) / c->height), ret);
         return;
     }
-    binary_box_moves(&s.op, &s.box, s.roles, ret);
+    binary_box_moves(&s->op, &s->box, s->roles, ret);
     if (binary_is_transfer(n)) { /* the DMA engine itself: one way */
         *ret = (struct binary_moves){ 0 };
-        *(n->op->id == OP_DramToTcm ? &ret->fill : &ret->spill) = binary_tile_bytes(s.in[0]);
+        *(n->op->id == OP_DramToTcm ? &ret->fill : &ret->spill) = binary_tile_bytes(s->in[0]);
     }
 }
 
-/* Constants move as they are stored. */
+/* A view over its own memory moves nothing. Constants move as they are stored. */
 void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binary_moves *ret)
 {
-    uint32_t share = g->nodes[node].stored_share;
+    const struct binary_node *n = &g->nodes[node];
+    uint32_t share = n->stored_share;
+    struct binary_traffic t;
+    struct bin_seen s;
+    uint64_t any = 0;
 
-    all_moves(g, node, ret);
+    *ret = (struct binary_moves){ 0 };
+    binary_node_traffic(g, node, &t);
+    for (int p = 0; p < PLACE_COUNT; p++)
+        any |= t.read[p] | t.written[p];
+    if (!any)
+        return;
+
+    plan_moves(g, node, &s, ret);
+    if (g->info.cores > 1 && !binary_is_transfer(n) && !binary_node_in_tiles(g, n))
+        bin_add_core_moves(g, node, &s, ret);
     if (share)
         ret->weights = (uint64_t)((unsigned __int128)ret->weights * share / BINARY_WHOLE);
 }
@@ -265,6 +261,7 @@ static void add(struct binary_moves *to, const struct binary_moves *m)
     to->outputs += m->outputs;
     to->fill += m->fill;
     to->spill += m->spill;
+    to->exchanged += m->exchanged;
 }
 
 void binary_graph_moves(const struct binary_graph *g, struct binary_moves *ret)
@@ -302,7 +299,7 @@ void binary_command_moves(const struct binary_graph *g, struct binary_moves *ret
         for (uint32_t k = i; k < end; k++, s.from = s.to) {
             s.to = s.from + g->commands[k].end - g->commands[k].begin;
             ret[k] = (struct binary_moves){ part(all.weights, &s), part(all.inputs, &s), part(all.outputs, &s),
-                                            part(all.fill, &s), part(all.spill, &s) };
+                                            part(all.fill, &s),    part(all.spill, &s),  part(all.exchanged, &s) };
         }
     }
 }

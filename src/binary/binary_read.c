@@ -43,6 +43,8 @@ static enum status read_info(struct bin_reader *r)
     i->n_source_nodes = rec.n_source_nodes;
     i->options = rec.options;
     i->cores = rec.cores;
+    RETURN_IF(i->cores > BINARY_MAX_CORES, ST_BAD_BINARY, "context binary, %s: %u cores; at most %d are expected", r->graph,
+              i->cores, BINARY_MAX_CORES);
     uint64_t align = i->scratch_align;
     RETURN_IF((align & (align - 1)) != 0 || align > 1 << 21, ST_BAD_BINARY,
               "context binary, %s: scratch alignment %" PRIu64 "; a power of two up to 2 MiB is expected", r->graph, align);

@@ -62,6 +62,22 @@ static bool take_number(struct binary_span_reader *r, uint64_t *ret)
     return false;
 }
 
+/* The core that the command is for. */
+static uint32_t core_of(struct binary_span_reader *r)
+{
+    const struct binary_graph *g = r->g;
+
+    if (g->info.cores < 2)
+        return 0;
+    if (r->command >= r->behind || r->command < r->first) {
+        r->first = r->command;
+        for (r->behind = r->first + 1; r->behind < g->n_commands; r->behind++)
+            if (g->commands[r->behind].node != g->commands[r->first].node)
+                break;
+    }
+    return (uint32_t)((uint64_t)(r->command - r->first) * g->info.cores / (r->behind - r->first));
+}
+
 /* The next span, seen or not; false: the bytes end, or make no sense. */
 static bool take(struct binary_span_reader *r, struct binary_span *ret)
 {
@@ -81,7 +97,8 @@ static bool take(struct binary_span_reader *r, struct binary_span *ret)
                                  (uint8_t)unit,
                                  what & ALL_BIT,
                                  r->start[unit] + later,
-                                 r->cycles[unit] + cycles };
+                                 r->cycles[unit] + cycles,
+                                 core_of(r) };
     if (ret->cycles)
         remember(r, ret);
     r->command += !(what & MORE_BIT);

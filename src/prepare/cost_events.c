@@ -8,7 +8,7 @@
 
 /* Bytes from and to DRAM. */
 struct moves {
-    uint64_t weights, read, written;
+    uint64_t weights, read, written, exchanged;
 };
 
 struct events {
@@ -156,8 +156,8 @@ static void list_moves(struct events *e)
         binary_node_moves(e->sim.g, k, &m);
         if (cost_steps(e->sim.g, &e->sim.g->nodes[k], &steps))
             m.weights += (steps.n - 1) * steps.weights;
-        e->moves[k] =
-            (struct moves){ m.weights, m.inputs + through_cache(e, m.fill), m.outputs + through_cache(e, m.spill) };
+        e->moves[k] = (struct moves){ m.weights, m.inputs + through_cache(e, m.fill), m.outputs + through_cache(e, m.spill),
+                                      m.exchanged };
     }
 }
 
@@ -216,6 +216,7 @@ static void group_at(const struct events *e, uint32_t first, struct cost_group *
         *m = member_of(e, k);
         ret->in += e->moves[k].weights + e->moves[k].read;
         ret->out += e->moves[k].written;
+        ret->exchanged += e->moves[k].exchanged;
         ret->reads_back |= e->moves[k].read > 0;
     }
     const struct binary_node *n = &g->nodes[node];
@@ -233,7 +234,11 @@ static void group_at(const struct events *e, uint32_t first, struct cost_group *
 
 static uint64_t ended(const struct cost_sim *s, const struct cost_group *gr)
 {
-    return gr->n ? s->done[gr->first + gr->n - 1] : 0;
+    uint64_t when = 0;
+
+    for (uint32_t i = 0; i < gr->n; i++)
+        when = s->done[gr->first + i] > when ? s->done[gr->first + i] : when;
+    return when;
 }
 
 /* Of the cycles of a product, what it would be faster by without its activation. */
@@ -271,7 +276,8 @@ static void share_out(const struct events *e, const struct cost_group *gr, uint6
 static uint32_t resources_of(const struct events *e, uint32_t k)
 {
     const struct cost_work *w = &e->work[k];
-    bool dma = e->moves[k].weights + e->moves[k].read + e->moves[k].written > 0;
+    const struct moves *m = &e->moves[k];
+    bool dma = m->weights + m->read + m->written + m->exchanged > 0;
     if (binary_is_transfer(&e->sim.g->nodes[k]))
         return RESOURCE_DMA;
     return (w->matrix ? RESOURCE_MATRIX : 0u) | (w->vector || w->within ? RESOURCE_VECTOR : 0u) | (dma ? RESOURCE_DMA : 0u);

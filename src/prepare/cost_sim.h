@@ -24,6 +24,7 @@ struct cost_group {
     uint32_t first, n;       /* commands */
     uint32_t boxes;          /* that they go through, at most n */
     uint64_t in, out, room;  /* bytes that come, that go, and that a box takes of fast memory */
+    uint64_t exchanged;      /* bytes of operands that cores have made for each other */
     uint64_t capacity;       /* of fast memory for boxes that are there at the same time */
     bool reads_back;         /* what comes was made by operators before it */
     bool transfer, stores;   /* work of the DMA engine alone; from fast memory to DRAM */
@@ -36,16 +37,22 @@ struct cost_held {
     uint64_t bytes, until;
 };
 
-struct cost_sim {
-    const struct cost_device *d;
-    const struct binary_graph *g;
+/* Units, DMA engine and fast memory of one core. */
+struct cost_core {
     struct cost_lane matrix, threads[COST_THREADS], dma;
-    uint32_t n_threads;
     uint64_t fetched,
         stored; /* when the last transfer in each direction is done: transfers of one direction keep their order */
     struct cost_held *held;           /* a queue: oldest … newest */
     uint32_t oldest, newest;
     uint64_t held_bytes, gate;        /* gate: no transfer begins before */
+};
+
+struct cost_sim {
+    const struct cost_device *d;
+    const struct binary_graph *g;
+    struct cost_core *cores;
+    uint32_t n_cores;
+    uint32_t n_threads;               /* of each core */
     uint64_t *done;                   /* per command: its results are there */
     uint32_t *first_of, *count_of;    /* commands of a node, or of the chain that it belongs to */
     uint32_t *producer;               /* per tensor */

@@ -106,6 +106,7 @@ static struct binary_graph_info graph_info(const struct prepare_cx *cx)
         .hvx_threads = cx->opts->hvx_threads,
         .dlbc = cx->opts->dlbc,
         .options = cx->opts->options,
+        .cores = cx->opts->cores > 1 ? cx->opts->cores : 0,
         .plan_optimal = cx->plan_optimal,
         .n_source_nodes = cx->n_source_nodes,
         .vtcm_bytes = cx->wanted ? cx->target->vtcm_bytes : 0,

@@ -6,7 +6,10 @@
  *     %d = DepthToSpace(%t); %y = Relu(%d)   ->   %t = ... clamp (0, inf); %y = DepthToSpace(%t)
  *
  * For fixed point the limits are rounded to the output grid in both forms (docs/numerics.md sections 3 and 5), so nothing
- * changes. */
+ * changes.
+ *
+ * A target may also want a clamp of another encoding right behind a product in it (`refit_clamps`): the product then stores
+ * in the clamp's encoding, rounded once instead of twice, and is not cut to the range of its own. */
 #include <math.h>
 
 #include "prepare/cx.h"
@@ -81,6 +84,18 @@ static bool same_encoding(const struct tensor_desc *a, const struct tensor_desc 
     return a->type == b->type && quant_same(&a->q, &b->q);
 }
 
+static bool is_product(enum op_id op)
+{
+    return op == OP_Conv2d || op == OP_DepthWiseConv2d || op == OP_TransposeConv2d || op == OP_FullyConnected ||
+           op == OP_MatMul;
+}
+
+/* Fixed point of one type, with a scale and an offset each. */
+static bool can_refit(const struct tensor_desc *a, const struct tensor_desc *b)
+{
+    return a->type == b->type && dtype_is_fixed(a->type) && a->q.kind == Q_TENSOR && b->q.kind == Q_TENSOR;
+}
+
 /* Where a clamp may go: the operator that takes it, and the one that makes the clamp's operand, which is another one where
  * something moves in between. */
 struct way {
@@ -101,8 +116,11 @@ static bool find_way(const struct prepare_cx *cx, const struct ir_uses *u, const
         p = made_for_one(g, u, t);
     }
     ret->to = p;
-    return p != IR_NONE && takes_clamp(cx, &g->nodes.at[p], &g->tensors.at[t].desc, post) &&
-           same_encoding(&g->tensors.at[t].desc, b);
+    if (p == IR_NONE || !takes_clamp(cx, &g->nodes.at[p], &g->tensors.at[t].desc, post))
+        return false;
+    bool refits = cx->target->refit_clamps && p == ret->last && is_product(g->nodes.at[p].op->id) &&
+                  can_refit(&g->tensors.at[t].desc, b);
+    return refits || same_encoding(&g->tensors.at[t].desc, b);
 }
 
 enum status opt_fuse_activation(struct prepare_cx *cx, bool *progress)

@@ -72,6 +72,7 @@ struct prepare_target {
     bool bytes;                  /* has kernels for the operators that opt_fuse_bytes makes */
     bool fp32;                   /* compute float16 graphs in float32; not both */
     uint64_t scratch_limit;      /* 0: none */
+    bool refit_clamps; /* a clamp behind a product folds also where encodings differ: one rounding instead of two */
     bool no_sharing;             /* every tensor has memory of its own, which no other one uses at another time */
     uint64_t beside_bytes; /* a plan may be so much larger than it need be, and at most twice as large, so that branches
                             * which run side by side do not use each other's memory; 0: as small as can be */
@@ -102,6 +103,7 @@ struct prepare_opts {
     uint32_t priority;
     uint32_t opt_level;                 /* 1, 2, 3 */
     uint32_t vtcm_mb, hvx_threads, dlbc; /* HTP: written into the file for reflection */
+    uint32_t cores;                      /* of the device that share the work; 0 and 1: one */
     uint32_t options;                   /* the backend's own bits: written into the file for load */
     uint8_t store_as;                   /* enum binary_storage: how constants of 64 bytes and more are saved; nibbles:
                                          * those that kernels want of 8-bit weights */

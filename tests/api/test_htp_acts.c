@@ -2,6 +2,7 @@
 /* Options of HTP graphs that change what is prepared: numbers, units, the estimate. */
 #include "api_test.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <QNN/HTP/QnnHtpDevice.h>
@@ -92,16 +93,17 @@ static uint64_t finalize_cycles(Qnn_GraphHandle_t graph)
 /* ---- a Relu behind a product ------------------------------------------------------------------------------------------ */
 
 enum { TERMS = 4 };
+#define RELU_STEP 4.0f
 
-/* y = Relu(x * w); the product has steps of 1 up to 255, the Relu steps of 4 up to 1020. */
-static void run_layer(const QnnHtpGraph_CustomConfig_t *custom, const uint8_t *x, uint8_t *y)
+/* y = Relu(x * w); the product has so many steps to one, up to 255 of them, the Relu steps of 4 up to 1020. */
+static void run_layer(const QnnHtpGraph_CustomConfig_t *custom, float step, const uint8_t *x, uint8_t *y)
 {
     static const uint8_t filter[TERMS * TERMS] = { 1, 2, 3, 4, 0, 1, 0, 2, 1, 0, 0, 1, 0, 0, 0, 1 };
     struct net n = { .graph = graph_with(custom, custom ? 1 : 0),
                      .x = tensor_quant(TENSOR("x", APP_WRITE, UFIXED_POINT_8, 1, TERMS), 1.0f, 0),
-                     .y = tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, TERMS), 4.0f, 0) };
+                     .y = tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, TERMS), RELU_STEP, 0) };
     Qnn_Tensor_t w = WITH(tensor_quant(TENSOR("w", STATIC, UFIXED_POINT_8, TERMS, TERMS), 1.0f, 0), filter);
-    Qnn_Tensor_t t = tensor_quant(TENSOR("t", NATIVE, UFIXED_POINT_8, 1, TERMS), 1.0f, 0);
+    Qnn_Tensor_t t = tensor_quant(TENSOR("t", NATIVE, UFIXED_POINT_8, 1, TERMS), step, 0);
 
     OK(q.tensorCreateGraphTensor(n.graph, &n.x));
     OK(q.tensorCreateGraphTensor(n.graph, &n.y));
@@ -118,25 +120,46 @@ static void run_layer(const QnnHtpGraph_CustomConfig_t *custom, const uint8_t *x
     OK(q.graphExecute(n.graph, &in, 1, &out, 1, NULL, NULL));
 }
 
-/* Sums of 320, 89, 64 and 9: the first is cut to 255 by the product's encoding, then all are rounded to steps of 4. */
+static double stored(double x, double step)
+{
+    double steps = rint(x / step); /* ties to even */
+
+    return fmin(fmax(steps, 0), 255);
+}
+
+/* Folded, a sum is rounded once, to steps of the Relu; apart, first to those of the product, and cut to its range.
+ * With steps of 1 the sum of 300 differs, with steps of 3 those of 74 and 19: 74 are 18.5 steps of 4, but 25 steps of 3,
+ * which are 18.75 of 4. */
 static void test_relu_encoding(void **state)
 {
     (void)state;
-    static const uint8_t x[TERMS] = { 55, 71, 9, 24 };
+    static const uint8_t x[TERMS] = { 55, 71, 9, 19 };
     const QnnHtpGraph_CustomConfig_t off = FLAG(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, true);
-    const uint32_t sums[TERMS] = { 55 + 2 * 71 + 3 * 9 + 4 * 24, 71 + 2 * 24, 55 + 24, 24 };
-    uint8_t y[TERMS];
+    const uint32_t sums[TERMS] = { 55 + 2 * 71 + 3 * 9 + 4 * 19, 71 + 2 * 19, 55 + 19, 19 };
+    const unsigned other[] = { 1, 2 };
+    uint8_t apart[TERMS];
+    uint8_t folded[TERMS];
 
     place_on(SM8750);
-    run_layer(&off, x, y);
-    for (unsigned i = 0; i < TERMS; i++)
-        assert_int_equal(y[i], ((sums[i] < 255 ? sums[i] : 255) + 2) / 4);
+    for (unsigned k = 0; k < 2; k++) {
+        double step = k ? 3 : 1;
+        unsigned differ = 0;
+
+        run_layer(&off, (float)step, x, apart);
+        run_layer(NULL, (float)step, x, folded);
+        for (unsigned i = 0; i < TERMS; i++) {
+            assert_int_equal(apart[i], stored(stored(sums[i], step) * step, RELU_STEP));
+            assert_int_equal(folded[i], stored(sums[i], RELU_STEP));
+            differ += apart[i] != folded[i];
+        }
+        assert_int_equal(differ, other[k]);
+    }
     leave();
 }
 
 /* ---- convolutions ----------------------------------------------------------------------------------------------------- */
 
-enum { SIDE = 32, CHANNELS = 32, MOST_DEPTH = 64 };
+enum { SIDE = 32, CHANNELS = 256, MOST_DEPTH = 256 };
 
 /* y = activation(convolution(x)), 3 x 3, of `depth` input channels. */
 static struct net convolution(const QnnHtpGraph_CustomConfig_t *custom, uint32_t depth, const char *activation)
@@ -186,8 +209,7 @@ static uint64_t cycles_of(const QnnHtpGraph_CustomConfig_t *custom, uint32_t dep
     return finalize_cycles(convolution(custom, depth, activation).graph);
 }
 
-/* An operator of its own is launched, and walks over all of the result. The encodings differ, so the operators are the same
- * with and without. */
+/* An operator of its own is launched, and walks over all of the result. */
 static void test_activation_fusion(void **state)
 {
     (void)state;

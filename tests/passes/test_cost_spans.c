@@ -293,7 +293,8 @@ static void bytes_give_back_what_was_put_in(void **state)
                                                (uint8_t)(next(&seed) % UNIT_COUNT),
                                                next(&seed) % 2,
                                                next(&seed) << 31 >> shift,
-                                               1 + (next(&seed) << 20 >> shift) };
+                                               1 + (next(&seed) << 20 >> shift),
+                                               0 };
         }
     }
     memcpy(sorted, spans, sizeof spans);

@@ -178,6 +178,22 @@ class Htp(support.ToolTest):
         self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "basic", "--profiling_level", "basic")
         self.fails("qnn-profile-viewer", "--input_log", "basic/qnn-profiling-data.log", "--reader", READER, says="--schematic")
 
+    def test_cores(self):
+        """A lane of each unit per core, and what cores give each other."""
+        config = self.config('{"graphs": [{"num_cores": 2}], "devices": [{"soc_model": 52}]}')
+        self.generate("--profiling_level", "detailed", "--profiling_option", "optrace", "--config_file", config)
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "out", "--config_file",
+                      self.config('{"devices": [{"soc_model": 52}]}'), "--profiling_level", "detailed", "--profiling_option", "optrace")
+        view = ("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log")
+        self.succeeds(*view, "--reader", READER, "--schematic", "b/digits_schematic.bin", "--output", "chrometrace.json")
+        names, spans, _ = self.lanes("chrometrace.json")
+        units = ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3"]
+        self.assertEqual(sorted(names.values()), ["Core %d: %s" % (core, unit) for core in (0, 1) for unit in units])
+        self.assertTrue(spans["Core 0: HMX"])  # operators this small are not cut; test_htp_cores.c has larger ones
+        self.assertIn("HTP 1: HMX busy", self.succeeds(*view))
+        self.fails("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--config_file",
+                   self.config('{"devices": [{"soc_model": 43}]}'), says="the device has 1")
+
     def test_linting(self):
         """What waits and what works is all of the time; others are named where something overlaps."""
         config = self.config('{"devices": [{"profiling_level": "linting"}]}')

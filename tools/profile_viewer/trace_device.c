@@ -12,24 +12,43 @@ uint32_t trace_lane_of(const struct trace_span *s)
 {
     static const uint32_t lanes[UNIT_COUNT] = { LANE_HMX, LANE_HVX, LANE_READ, LANE_WRITE };
 
-    return lanes[s->span.unit] + s->lane;
+    return s->span.core * LANE_CORE + lanes[s->span.unit] + s->lane;
+}
+
+/* A name says which core it is where there are several. */
+static void put_lane(struct trace_out *out, uint32_t process, const struct trace_graph *t, uint32_t core, uint32_t lane,
+                     const char *name)
+{
+    char text[64];
+
+    if (t->g->info.cores > 1)
+        snprintf(text, sizeof text, "Core %u: %s", core, name);
+    trace_put_lane(out, process, core * LANE_CORE + lane, t->g->info.cores > 1 ? text : name);
+}
+
+static void put_core(struct trace_out *out, const struct trace_graph *t, uint32_t process, uint32_t core)
+{
+    char name[32];
+
+    put_lane(out, process, t, core, LANE_HMX, trace_units[UNIT_MATRIX]);
+    for (uint32_t i = 0; i < t->g->timeline.threads; i++) {
+        snprintf(name, sizeof name, "HVX %u", i);
+        put_lane(out, process, t, core, LANE_HVX + i, name);
+    }
+    put_lane(out, process, t, core, LANE_READ, trace_units[UNIT_FETCH]);
+    put_lane(out, process, t, core, LANE_WRITE, trace_units[UNIT_STORE]);
 }
 
 static void put_lanes(struct trace_out *out, const struct trace_graph *t, uint32_t process)
 {
     CLEANUP(str_finish) struct str name;
-    char lane[64];
+    uint32_t cores = t->g->info.cores > 1 ? t->g->info.cores : 1;
 
     str_init(&name);
     str_addf(&name, "%s (device, estimated at %u MHz)", t->g->info.name, t->g->timeline.clock_mhz);
     trace_put_process(out, process, str_text(&name));
-    trace_put_lane(out, process, LANE_HMX, trace_units[UNIT_MATRIX]);
-    for (uint32_t i = 0; i < t->g->timeline.threads; i++) {
-        snprintf(lane, sizeof lane, "HVX %u", i);
-        trace_put_lane(out, process, LANE_HVX + i, lane);
-    }
-    trace_put_lane(out, process, LANE_READ, trace_units[UNIT_FETCH]);
-    trace_put_lane(out, process, LANE_WRITE, trace_units[UNIT_STORE]);
+    for (uint32_t core = 0; core < cores; core++)
+        put_core(out, t, process, core);
 }
 
 /* ---- arguments of a slice --------------------------------------------------------------------------------------------- */
@@ -63,11 +82,9 @@ static void put_bytes(FILE *to, const struct binary_moves *m, enum binary_unit u
         const char *reason;
         uint64_t bytes;
         enum binary_unit unit;
-    } all[] = { { "weights", m->weights, UNIT_FETCH },
-                { "inputs", m->inputs, UNIT_FETCH },
-                { "fill", m->fill, UNIT_FETCH },
-                { "outputs", m->outputs, UNIT_STORE },
-                { "spill", m->spill, UNIT_STORE } };
+    } all[] = { { "weights", m->weights, UNIT_FETCH }, { "inputs", m->inputs, UNIT_FETCH },
+                { "fill", m->fill, UNIT_FETCH },       { "exchanged", m->exchanged, UNIT_FETCH },
+                { "outputs", m->outputs, UNIT_STORE }, { "spill", m->spill, UNIT_STORE } };
 
     fprintf(to, ",\"bytes\":%" PRIu64, unit == UNIT_FETCH ? binary_moves_in(m) : binary_moves_out(m));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

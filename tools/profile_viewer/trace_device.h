@@ -7,7 +7,7 @@
 #include "profile_viewer/trace_out.h"
 
 /* Lanes of a core, in the order in which they are shown. */
-enum { LANE_HMX = 1, LANE_HVX = 10, LANE_READ = 100, LANE_WRITE = 101 };
+enum { LANE_HMX = 1, LANE_HVX = 10, LANE_READ = 100, LANE_WRITE = 101, LANE_CORE = 1000 /* from core to core */ };
 uint32_t trace_lane_of(const struct trace_span *s); /* on all threads of the vector units: the first one */
 
 /* The estimate of a graph: one process, with a lane for HMX, one per HVX thread, two for DMA. */

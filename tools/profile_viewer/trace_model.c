@@ -37,10 +37,11 @@ static int by_start(const void *a, const void *b)
 /* The estimate had a thread for each, so there is one. */
 static void choose_threads(struct trace_graph *t)
 {
-    uint64_t free_at[MOST_THREADS] = { 0 };
+    uint64_t free[BINARY_MAX_CORES][MOST_THREADS] = { { 0 } };
     uint32_t threads = t->g->timeline.threads < MOST_THREADS ? t->g->timeline.threads : MOST_THREADS;
     for (uint32_t i = 0; i < t->n; i++) {
         const struct binary_span *s = &t->spans[i].span;
+        uint64_t *free_at = free[s->core];
         uint32_t lane = 0;
         if (s->unit != UNIT_VECTOR)
             continue;

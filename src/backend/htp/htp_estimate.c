@@ -3,6 +3,7 @@
  * computer, and the time that these cycles take at the clock that is voted for. Their names, or an event before them, say
  * "estimated", and no time of this computer is among them (docs/cost.md). */
 #include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_cores.h"
 #include "backend/htp/htp_cost.h"
 
 enum { PERCENT = 100, DMA_EVENT = 30006, CACHE_EVENT = 30016, SOURCE_EVENT = 30020 }; /* the first of five */
@@ -25,30 +26,35 @@ static const struct estimate_row {
 };
 enum { CYCLE_ROWS = 3, ROWS = sizeof rows / sizeof rows[0] };
 
+/* What one HTP moves. */
+static void add_bandwidth(struct prof *prof, int32_t parent, uint32_t core, const struct binary_moves *m)
+{
+    const uint64_t values[ROWS] = { [CYCLE_ROWS] = core, m->inputs + m->weights, m->fill,   m->spill,
+                                    m->exchanged,        m->exchanged,           m->outputs };
+
+    for (uint32_t i = CYCLE_ROWS; i < ROWS; i++)
+        prof_add(prof, parent, rows[i].type, rows[i].unit, values[i], rows[i].name);
+}
+
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof)
 {
-    struct binary_moves m;
+    struct binary_moves moves[BINARY_MAX_CORES];
     uint64_t cycles = g->info.cycles;
-    if (!cycles)
+    uint32_t cores = g->info.cores > 1 ? g->info.cores : 1;
+    if (!cycles || binary_core_moves(g, moves) != ST_OK)
         return;
-    binary_graph_moves(g, &m);
-    const uint64_t values[ROWS] = { cycles,
-                                    cycles - cycles * SPREAD / PERCENT,
-                                    cycles + cycles * SPREAD / PERCENT,
-                                    0,
-                                    m.inputs + m.weights,
-                                    m.fill,
-                                    m.spill,
-                                    0,
-                                    0,
-                                    m.outputs };
-    int32_t top = prof_add(prof, PROF_ROOT, 2004, PROF_UNIT_NONE, 0, "Performance estimate"), bytes = PROF_ROOT;
-    prof_add(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of one HTP");
-    for (uint32_t i = 0; i < ROWS; i++) {
-        if (i == CYCLE_ROWS)
-            bytes = prof_add(prof, top, 2009, PROF_UNIT_NONE, 0, "Bandwidth");
-        prof_add(prof, i < CYCLE_ROWS ? top : bytes, rows[i].type, rows[i].unit, values[i], rows[i].name);
-    }
+    const uint64_t values[CYCLE_ROWS] = { cycles, cycles - cycles * SPREAD / PERCENT, cycles + cycles * SPREAD / PERCENT };
+    int32_t top = prof_add(prof, PROF_ROOT, 2004, PROF_UNIT_NONE, 0, "Performance estimate");
+
+    if (cores == 1)
+        prof_add(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of one HTP");
+    else
+        prof_addf(prof, top, 2005, PROF_UNIT_NONE, 0, "Mode: simulation of %u HTPs", cores);
+    for (uint32_t i = 0; i < CYCLE_ROWS; i++)
+        prof_add(prof, top, rows[i].type, rows[i].unit, values[i], rows[i].name);
+    int32_t bytes = prof_add(prof, top, 2009, PROF_UNIT_NONE, 0, "Bandwidth");
+    for (uint32_t c = 0; c < cores; c++)
+        add_bandwidth(prof, bytes, c, &moves[c]);
     prof_add(prof, top, 2017, PROF_UNIT_COUNT, 0, "Operators without an estimate");
 }
 
@@ -90,8 +96,9 @@ static uint64_t moving_us(const struct backend_graph *graph, const struct htp_ra
     uint64_t cached = cached_bytes(graph);
 
     binary_graph_moves(graph->g, &m);
-    uint64_t slice = m.inputs + m.outputs + m.fill + m.spill - cached + cached * PERCENT / HTP_SLC_PERCENT;
-    return (m.weights + slice * times) / rates->dram_mb_s;
+    uint32_t engines = graph->g->info.cores > 1 ? graph->g->info.cores : 1;
+    uint64_t slice = m.inputs + m.outputs + m.fill + m.spill + 2 * m.exchanged - cached + cached * PERCENT / HTP_SLC_PERCENT;
+    return (m.weights + slice * times) / rates->dram_mb_s / engines;
 }
 
 /* Programs look for cycles by the names that a device gives them, so what they are is said once. */
@@ -133,6 +140,7 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
     for (uint32_t i = 0; i < g->n_nodes; i++)
         prof_addf(r->prof, top, PROF_NODE, PROF_UNIT_CYCLES, g->nodes[i].cycles * times, "%s:OpId_%u (cycles)",
                   g->nodes[i].name, i);
-    if (prof_level(r->prof) >= PROF_LINTING)
+    htp_cores_events(g, r->prof, r->prof_parent, times);
+    if (prof_level(r->prof) >= PROF_LINTING && htp_cores_lint(&g->info))
         htp_lint(g, r->prof, r->prof_parent);
 }

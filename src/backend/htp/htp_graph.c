@@ -2,6 +2,7 @@
 /* Graphs in a session: the binary mapped there once per context, a program loaded from it, and staging memory for tensors
  * that will come as plain pointers. Tensors declared with a memory handle get none (Qmem graphs). */
 #include "backend/htp/htp_switch.h"
+#include "backend/htp/htp_cores.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -343,6 +344,7 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
         c->arch = b->target.arch; /* the default device is whatever the model was made for */
     pthread_mutex_unlock(&c->lock);
     TRY(htp_group_check(c, &g->g->info));
+    TRY(htp_cores_check(c, &g->g->info));
     if (c->switching)
         TRY(prepare_to_switch(g));
     struct request r = { .binary = b, .graph = graph, .g = g };

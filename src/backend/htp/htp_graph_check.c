@@ -58,6 +58,12 @@ static enum status check_cores(const struct backend_context *c, const struct htp
               "HTP graph config: NUM_CORES is %u and PARALLEL_GRAPH_EXECUTION_CONFIG asks for concurrency; "
               "use one of both",
               s->cores);
+    RETURN_IF(s->cores > 1 && c->own.weight_sharing, ST_INVALID_CONFIG,
+              "HTP graph config: NUM_CORES is %u in a context with WEIGHT_SHARING_ENABLED; use one of both", s->cores);
+    RETURN_IF(s->cores > 1 && c->own.grouped, ST_INVALID_CONFIG,
+              "HTP graph config: NUM_CORES is %u in a context that shares a spill-fill buffer (REGISTER_MULTI_CONTEXTS); "
+              "use one of both",
+              s->cores);
     return ST_OK;
 }
 

@@ -298,9 +298,9 @@ static const struct htp_option option_rows[] = {
                   "since llama.cpp's backends ask every SoC for 8; with OPENQNN_STRICT it is refused"),
     OPTION(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, FLAG(fold_relu_off), .test = "test_htp_limits.c: test_fold_relu_off, "
                                                                       "test_htp_acts.c: test_relu_encoding",
-        .effect = "a Relu behind a convolution stays an operator of its own, in plan, estimate and profile: the "
-                  "convolution's result is rounded and clamped to its own encoding, the Relu's to the Relu's. "
-                  "Without the option a Relu is folded where that gives the same bits, which needs equal encodings"),
+        .effect = "without it a Relu or another clamp behind a product is folded into it: sums are rounded once, to the "
+                  "Relu's encoding. With it the Relu stays an operator of its own, in plan, estimate and profile, and "
+                  "both encodings are kept: sums are rounded and cut to that of the product, then to the Relu's"),
     OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, FLAG(short_depth_off), .test = "test_htp_acts.c: test_short_depth",
         .effect = "convolutions of fewer than 32 input channels run on the vector units instead of the matrix unit, "
                   "in the binary (units of a node) and the estimate. Results keep their bits: integer products are "
@@ -314,10 +314,13 @@ static const struct htp_option option_rows[] = {
     OPTION(FINALIZE_CONFIG, .allowed = "key \"P\" with 0 to 6, 8, 13, 15 to 17, 19 to 23", .take = take_finalize,
         .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_finalize_config",
         .effect = "there is one way to search; other keys and values are refused"),
-    OPTION(NUM_CORES, .allowed = "0 and 1 (one) to the SoC's cores", .max = 8, .take = take_cores, .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_cores",
-        .effect = "plan and estimate are those of one core; more cores than the SoC has are refused, and "
-                  "more than one together with PARALLEL_GRAPH_EXECUTION_CONFIG"),
+    OPTION(NUM_CORES, .allowed = "0 and 1 (one) to the SoC's cores", .max = 8, .take = take_cores,
+        .test = "test_htp_cores.c: test_work_is_split, test_htp_limits.c: test_cores",
+        .effect = "each core of the device computes as large a part of every operator, in lines or channels: in the "
+                  "binary, the estimate, profiles (per core 2010 to 2016, 30031 and 30032, bytes exchanged 30033) "
+                  "and the timeline. This computer's threads work as ever, with the same bits. More cores than the SoC "
+                  "has are refused, also when a binary is loaded, and more than one together with "
+                  "PARALLEL_GRAPH_EXECUTION_CONFIG, weight sharing or a shared spill-fill buffer"),
     OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG, .take = take_parallel, .test = "test_htp_yield.c: test_concurrency",
         .allowed = "concurrency 0 (none), 1 (all shared); of VTCM multiples of 65536 up to the SoC's",
         .effect = "with 0 graphs that say so run one after the other in the session, also where it has several lanes "

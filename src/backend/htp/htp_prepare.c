@@ -82,6 +82,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .const_kb = CONST_KB,
         .order_steps = a->cfg.opt_level == 1 ? 0 : ORDER_STEPS,
         .device = &device,
+        .refit_clamps = true, /* unless FOLD_RELU_ACTIVATION_INTO_CONV_OFF leaves the pass out */
         .plan_nodes = PLAN_NODES,
     };
     struct prepare_opts o = {
@@ -91,6 +92,7 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .vtcm_mb = a->vtcm_mb,
         .hvx_threads = a->hvx_threads,
         .dlbc = a->cfg.dlbc,
+        .cores = a->cfg.cores,
         .options = (device.slc_bytes ? HTP_GRAPH_SLC : 0) | (serial ? HTP_GRAPH_SERIAL : 0),
         .store_as = storage_of(&a->cfg, a->target.soc_model),
         .abort = a->cancel ? &a->cancel->abort : NULL,
