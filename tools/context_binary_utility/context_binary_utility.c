@@ -77,8 +77,9 @@ static enum status describe(const struct utility *o, struct library_system *sys,
     enum status st = ST_OK;
     error = sys->api.systemContextGetBinaryInfo(reader, f->data, f->size, &info, &info_size);
     if (error != QNN_SUCCESS) {
-        st = library_fail(NULL, error, "\"%s\" (%zu bytes) could not be read as a context binary", o->binary, f->size);
+        st = library_fail(NULL, error, "the %zu bytes could not be read as a context binary", f->size);
         st = file_kind_explain(st, f->data, f->size, FILE_CONTEXT_BINARY, "a context binary");
+        st = status_prefix(st, "\"%s\"", o->binary);
     }
     if (st == ST_OK)
         st = check_weights(o, f);
