@@ -700,8 +700,7 @@ static void test_told_once(void **state)
 static void test_device_told_once(void **state)
 {
     (void)state;
-    static const char *const names[] = { "SIGNEDPD", "SECUREPD",     "ASYNC_EXECUTE", "DYNAMIC_PARTITIONING",
-                                         "APP_UID",  "HTP_EXTENSION" };
+    static const char *const names[] = { "ASYNC_EXECUTE", "DYNAMIC_PARTITIONING", "APP_UID", "HTP_EXTENSION" };
 
     place_on(SM8550);
     for (int round = 0; round < 2; round++) {

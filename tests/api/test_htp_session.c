@@ -22,6 +22,7 @@
 static struct {
     int session, pid; /* of the context placed last */
     unsigned placed, warned;
+    char domain[64];
 } told;
 
 static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
@@ -35,6 +36,8 @@ static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va
         told.session = session;
         told.pid = pid;
         told.placed++;
+        const char *domain = strstr(text, "its process domain is ");
+        sscanf(domain ? domain : "", "its process domain is %63[^;]", told.domain);
     }
     told.warned += level == QNN_LOG_LEVEL_WARN && strstr(text, "died") != NULL;
 }
@@ -475,6 +478,61 @@ static void test_search_order(void **state)
     rmdir(folder);
 }
 
+/* ---- process domains -------------------------------------------------------------------------------------------------- */
+
+/* A device with these flags, 1 SIGNEDPD and 2 SECUREPD. */
+static Qnn_DeviceHandle_t device_of(unsigned flags)
+{
+    QnnHtpDevice_CustomConfig_t htp[2] = { { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD },
+                                           { .option = QNN_HTP_DEVICE_CONFIG_OPTION_SECUREPD } };
+    QnnDevice_Config_t c[2];
+    const QnnDevice_Config_t *list[3] = { &c[0], &c[1], NULL };
+    Qnn_DeviceHandle_t device = NULL;
+
+    htp[0].useSignedProcessDomain.useSignedProcessDomain = flags & 1;
+    htp[1].useSecureProcessDomain.useSecureProcessDomain = flags >> 1;
+    for (int i = 0; i < 2; i++)
+        c[i] = (QnnDevice_Config_t){ .option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &htp[i] };
+    OK(q.deviceCreate(listener, list, &device));
+    return device;
+}
+
+/* Contexts of one domain share a session, those of another have theirs; when one dies the others live on. */
+static void test_process_domains(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "unsigned", "signed", "unsigned and secure", "signed and secure" };
+    enum { DOMAINS = 4 };
+    Qnn_ContextHandle_t contexts[2 * DOMAINS];
+    struct net nets[2 * DOMAINS];
+    Qnn_DeviceHandle_t devices[DOMAINS];
+    int pids[DOMAINS];
+
+    for (unsigned i = 0; i < 2 * DOMAINS; i++) {
+        unsigned domain = i % DOMAINS;
+        if (i < DOMAINS)
+            devices[i] = device_of(i);
+        OK(q.contextCreate(backend, devices[domain], NULL, &contexts[i]));
+        OK(net_affine(contexts[i], "net", 2, 1, &nets[i]));
+        OK(q.graphFinalize(nets[i].graph, NULL, NULL));
+        assert_string_equal(told.domain, names[domain]);
+        assert_int_equal(told.session, domain);
+        if (i < DOMAINS)
+            pids[i] = told.pid;
+        assert_int_equal(told.pid, pids[domain]);
+        for (unsigned k = 0; k < domain; k++)
+            assert_int_not_equal(told.pid, pids[k]);
+    }
+    kill(pids[1], SIGKILL);
+    for (unsigned i = 0; i < 2 * DOMAINS; i++) {
+        Qnn_ErrorHandle_t e = run(&nets[i]);
+        assert_true(i % DOMAINS == 1 ? CODE(e) == LOST : e == QNN_SUCCESS);
+        OK(q.contextFree(contexts[i], NULL));
+    }
+    for (unsigned i = 0; i < DOMAINS; i++)
+        OK(q.deviceFree(devices[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +548,7 @@ int main(void)
         TEST(test_io_estimation),
         TEST(test_two_copies),
         TEST(test_search_order),
+        TEST(test_process_domains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,6 +252,10 @@ class Htp(support.ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stderr + done.stdout
 
+    def test_domain(self):
+        for wanted, config in (("signed", '{"devices": [{"pd_session": "signed"}]}'), ("unsigned", '{"devices": [{"pd_session": "unsigned"}]}'), ("unsigned", "{}")):
+            self.assertIn("its process domain is %s;" % wanted, self.said(config, "--log_level", "info"))
+
     def test_options_told(self):
         """What has no effect here is told by name, once, at the level that programs show; what has one is not."""
         keys = {"graphs": {"dlbc": ("ENABLE_DLBC ", 1), "sparse_weights_compression": ("ENABLE_SPARSE_WEIGHTS_COMPRESSION", 1),
@@ -260,7 +264,7 @@ class Htp(support.ToolTest):
                 "context": {"lora_weight_sharing": ("LORA_WEIGHT_SHARING_ENABLED", True), "lora_weight_sharing_ram_preload": ("LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", True),
                             "extended_udma": ("USE_EXTENDED_UDMA", True), "reused_io_limit_mb": ("REUSED_IO_LIMIT", 7)},
                 "groupContext": {"share_resources": ("SHARE_RESOURCES ", True)},
-                "devices": {"pd_session": ("SIGNEDPD", "signed"), "use_client_context": ("use_client_context", True)}}
+                "devices": {"use_client_context": ("use_client_context", True)}}
         for section, rows in keys.items():
             for key, (name, value) in rows.items():
                 with self.subTest(key=key):

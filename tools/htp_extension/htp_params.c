@@ -86,7 +86,7 @@ static const struct json_field device_fields[] = {
     ROW("soc_id", JSON_U32, "SOC; soc_model wins", "test_every_key", .offset = D(soc_id.value), .seen = D(soc_id.given)),
     ROW("soc_model", JSON_U32, "SOC", "test_every_key", .offset = D(soc_model.value), .seen = D(soc_model.given)),
     ROW("dsp_arch", JSON_STRING, "ARCH, \"v68\" to \"v89\"", "test_refused", .offset = D(arch)),
-    ROW("pd_session", JSON_STRING, "SIGNEDPD: \"unsigned\" or \"signed\"", "test_refused", .offset = D(pd_session)),
+    ROW("pd_session", JSON_STRING, "SIGNEDPD: \"unsigned\" or \"signed\"", "test_domain", .offset = D(pd_session)),
     ROW("profiling_level", JSON_STRING, "off, basic, detailed, linting; --profiling_level wins unless it is "
         "\"backend\"",
         "test_device_refused", .offset = D(profiling)),

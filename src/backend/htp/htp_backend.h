@@ -51,6 +51,7 @@ void htp_soc_use(const struct rpc_soc *soc, uint32_t arch);
 /* ---- devices (htp_device_config.c) ------------------------------------------------------------------------------------ */
 
 enum { DEVICE_SIGNED = 1, DEVICE_SECURE = 2, DEVICE_ASYNC = 4, DEVICE_PARTITIONED = 8, DEVICE_ARCH_GIVEN = 16 };
+enum { HTP_DOMAIN = DEVICE_SIGNED | DEVICE_SECURE }; /* what sets process domains apart */
 enum status htp_device_config(const void *custom, struct backend_device_cfg *cfg);
 enum status htp_device_platform(const void *platform, struct backend_device_cfg *cfg);
 enum status htp_device_check(struct backend_device_cfg *cfg);
@@ -185,6 +186,7 @@ enum status htp_find_prepare(const struct htp_prepare_link **ret);
 /* What sets sessions apart. */
 struct htp_session_kind {
     uint32_t arch;
+    uint32_t domain;      /* of HTP_DOMAIN */
     const char *packages; /* rpc_session_opts.packages; the session may have more than a context needs */
 };
 
@@ -204,6 +206,7 @@ struct htp_session {
  * kind has the place. */
 enum status htp_session_get(uint32_t index, const struct htp_session_kind *kind, uint32_t limit, const struct cancel *signal,
                             struct htp_session **ret);
+const char *htp_domain_name(uint32_t domain);
 void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends the process */
 /* The result of a call on the link: brings its explanation over, and notices when the process has died. */
 enum status htp_session_result(struct htp_session *s, enum status st);

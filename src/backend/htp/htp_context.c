@@ -104,14 +104,18 @@ static void say_where(const struct htp_session *s)
     s->link->usage(s->s, &u);
     rpc_guards_text(u.guards, guards);
     backend_log(BACKEND_INFO,
-                "the context is on session %u (process %d): %llu of %llu bytes of addresses in use; it is locked in by: %s",
-                s->index, u.pid, (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget, guards);
+                "the context is on session %u (process %d): %llu of %llu bytes of addresses in use; its process domain is "
+                "%s; it is locked in by: %s",
+                s->index, u.pid, (unsigned long long)(u.mapped_bytes + u.heap_bytes), (unsigned long long)u.budget,
+                htp_domain_name(s->kind.domain), guards);
 }
 
 /* One session after the other, the next one only when the work did not fit. What the last one said has the numbers. */
 static enum status search(struct backend_context *c, htp_work_fn *work, void *arg)
 {
-    const struct htp_session_kind kind = { .arch = c->arch, .packages = htp_packages(c) };
+    const struct htp_session_kind kind = { .arch = c->arch,
+                                           .domain = c->cfg.device.flags & HTP_DOMAIN,
+                                           .packages = htp_packages(c) };
     char why[STATUS_TEXT_MAX] = "";
 
     for (uint32_t i = 0;; i++) {

@@ -82,7 +82,7 @@ static enum status take_flag(const struct htp_option *option, const void *c, voi
     bool on = (word(c, 2) & 0xff) == 1 || (word(c, 3) & 0xff) == 1;
 
     cfg->flags = on ? cfg->flags | option->at : cfg->flags & ~(uint32_t)option->at;
-    if (on)
+    if (on && option->outcome == HTP_NO_EFFECT)
         htp_option_warn(&htp_device_options, option);
     return ST_OK;
 }
@@ -106,6 +106,8 @@ static enum status take_extension(const struct htp_option *option, const void *c
 
 /* clang-format off */
 #define OPTION(id, ...) { .number = QNN_HTP_DEVICE_CONFIG_OPTION_##id, .name = #id, __VA_ARGS__ }
+#define DOMAIN(bit) .allowed = "true, false", .take = take_flag, .at = bit, \
+    .test = "test_htp_session.c: test_process_domains, test_htp_tools.py: test_domain"
 #define FLAG(bit) .allowed = "true, false", .take = take_flag, .at = bit, .outcome = HTP_NO_EFFECT, \
     .test = "test_htp_limits.c: test_device_told_once"
 static const struct htp_option option_rows[] = {
@@ -116,9 +118,11 @@ static const struct htp_option option_rows[] = {
     OPTION(ARCH, .allowed = "68, 69, 73, 75, 79, 81, 85 and 89; 0: none; device 0", .take = take_arch,
         .test = "test_htp_device.c: test_soc_and_arch, test_htp_limits.c: test_device_ids",
         .effect = "the device is the first SoC of that architecture; other devices than 0 are refused"),
-    OPTION(SIGNEDPD, FLAG(DEVICE_SIGNED),
-        .effect = "a session is a process of this computer, which needs no signature and gets no other rights by one"),
-    OPTION(SECUREPD, FLAG(DEVICE_SECURE), .effect = "a session is an ordinary process of the user"),
+    OPTION(SIGNEDPD, DOMAIN(DEVICE_SIGNED),
+        .effect = "contexts are on sessions of a signed process domain, apart from those of unsigned ones; the log tells "
+                  "which one a context is on. A session is a process of this computer: it needs no signature, and has the "
+                  "same rights either way"),
+    OPTION(SECUREPD, DOMAIN(DEVICE_SECURE), .effect = "as SIGNEDPD, for a secure process domain"),
     OPTION(ASYNC_EXECUTE, FLAG(DEVICE_ASYNC),
         .effect = "QnnGraph_executeAsync is always available"),
     OPTION(DYNAMIC_PARTITIONING, FLAG(DEVICE_PARTITIONED),

@@ -169,10 +169,17 @@ static void drop_unused(struct htp_session **place)
     session_free(s);
 }
 
+const char *htp_domain_name(uint32_t domain)
+{
+    static const char *const names[] = { "unsigned", "signed", "unsigned and secure", "signed and secure" };
+
+    return names[domain & HTP_DOMAIN];
+}
+
 /* Whether contexts of that kind can be on the session. */
 static bool suits(const struct htp_session *s, const struct htp_session_kind *kind)
 {
-    return rpc_packages_within(kind->packages, s->kind.packages);
+    return s->kind.domain == kind->domain && rpc_packages_within(kind->packages, s->kind.packages);
 }
 
 /* With the lock. */
@@ -185,6 +192,8 @@ static enum status take(uint32_t index, struct htp_session **place, const struct
         drop_unused(place);
     if (!*place)
         TRY(session_new(index, place, kind, signal, place));
+    RETURN_IF((*place)->kind.domain != kind->domain, ST_IN_USE, "the process domain of session %u is %s; %s is wanted",
+              index, htp_domain_name((*place)->kind.domain), htp_domain_name(kind->domain));
     RETURN_IF(!suits(*place, kind), ST_IN_USE, "session %u was started without op packages that the context has", index);
     (*place)->users++;
     return ST_OK;
