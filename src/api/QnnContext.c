@@ -29,6 +29,7 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
     case QNN_CONTEXT_CONFIG_OPTION_PRIORITY:
         TRY(priority_check((uint32_t)c->priority, "context"));
         o->cfg.priority = (uint32_t)c->priority;
+        o->cfg.priority_given = true;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_OPTION_ERROR_REPORTING: return ST_OK; /* nothing to decide: explanations are always kept */
     case QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT: o->cfg.memory_limit = c->memoryLimitHint; return ST_OK;
@@ -295,6 +296,10 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnCon
                       (*config)->option == QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
                   COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created",
                   (unsigned)(*config)->option);
+        if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY && backend_this->check_priority)
+            st = backend_this->check_priority(c->state, (uint32_t)(*config)->priority);
+        if (st != ST_OK)
+            return api_error(COMP_CONTEXT, st);
         if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY)
             set_priority(c, (uint32_t)(*config)->priority);
     }

@@ -210,9 +210,20 @@ static void begin_item(struct context_list *list, struct list_item *item, const 
         strcpy(item->why, status_text());
 }
 
+/* What the device does not have is the same for all contexts: the call says so, and nothing is loaded. */
+static enum status check_supported(const struct context_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->items[i].begun == ST_NOT_SUPPORTED)
+            return status_fail(ST_NOT_SUPPORTED, "%s", list->items[i].why);
+    return ST_OK;
+}
+
 static enum status list_new(struct api_backend *b, void *device, const QnnContext_Params_t **params,
                             const QnnContext_Config_t **list_config, struct context_list **ret)
 {
+    static _Atomic uint64_t lists;
+    uint64_t number = atomic_fetch_add(&lists, 1) + 1;
     uint32_t n;
     TRY(check_list(params, &n));
     struct context_list *list = mem_alloc(sizeof *list + n * sizeof list->items[0]);
@@ -234,7 +245,8 @@ static enum status list_new(struct api_backend *b, void *device, const QnnContex
                                     .list_config = list_config,
                                     .data = v->binaryBuffer,
                                     .size = v->binaryBufferSize,
-                                    .device = device };
+                                    .device = device,
+                                    .list = number };
         begin_item(list, &list->items[i], &s, v);
     }
     *ret = list;
@@ -300,6 +312,17 @@ static enum status list_run(struct api_backend *b, struct context_list *list, vo
     return ST_OK;
 }
 
+static enum status list_begin(struct api_backend *b, struct context_list *list, void *signal)
+{
+    char why[STATUS_TEXT_MAX];
+    enum status st = check_supported(list);
+    if (st == ST_OK)
+        return list_run(b, list, signal);
+    strcpy(why, status_text());
+    list_discard(list);
+    return status_fail(st, "%s", why);
+}
+
 Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
                                                        const QnnContext_Params_t **contextParams,
                                                        const QnnContext_Config_t **listConfig, Qnn_SignalHandle_t signal)
@@ -311,6 +334,6 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backe
     struct context_list *list;
     enum status st = list_new(b, device, contextParams, listConfig, &list);
     if (st == ST_OK)
-        st = list_run(b, list, signal);
+        st = list_begin(b, list, signal);
     return api_error(COMP_CONTEXT, st);
 }

@@ -14,6 +14,7 @@ struct context_source {
     const void *data;
     uint64_t size;
     void *device;                /* handle, NULL: the default one */
+    uint64_t list;               /* its number, 0: the context is created alone */
     const struct cancel *cancel; /* NULL: no signal */
     struct api_profile *profile; /* NULL: none */
     const struct image_provider *provider; /* of constants; NULL: `data` has them. Taken over by context_load */

@@ -11,6 +11,8 @@ static enum status set_option(struct api_graph *g, const QnnGraph_Config_t *c)
         return backend_this->graph_config(c->customConfig, &g->cfg);
     case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
         TRY(priority_check((uint32_t)c->priority, "graph"));
+        if (backend_this->check_priority)
+            TRY(backend_this->check_priority(g->context->state, (uint32_t)c->priority));
         graph_set_priority(g, (uint32_t)c->priority);
         return ST_OK;
     case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:

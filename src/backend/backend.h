@@ -58,6 +58,10 @@ struct backend_context_cfg {
     const char *oem;
     bool persistent_binary;      /* the client's buffer stays valid: use it in place */
     bool from_binary;            /* it gets the graphs of a file, and no others */
+    bool priority_given;         /* by an option; else it is the default */
+    uint64_t list;               /* number of the list that it is created in, 0: none */
+    const void *binary;          /* the client's buffer with the file, NULL: not known; looked at in open alone */
+    uint64_t binary_bytes;
     /* Graph switching: what need not be in memory all the time. Names end with NULL and stay valid. */
     uint64_t memory_limit;       /* not 0: a graph is loaded when it runs, and others make room for it */
     const char *const *enabled;  /* graphs of the file that may run, NULL: all */
@@ -213,6 +217,8 @@ struct backend {
     void (*close)(struct backend_context *c);
     void (*context_update)(struct backend_context *c,
                            const struct backend_context_cfg *cfg); /* new CUSTOM entries in cfg->own. NULL: of no interest */
+    /* Whether the context and its graphs may have that priority. NULL: they may. */
+    enum status (*check_priority)(struct backend_context *c, uint32_t priority);
     enum status (*check_context)(struct backend_context *c); /* whether what it runs on is still there. NULL: it is */
     /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
     enum status (*bytes_alloc)(uint64_t size, void **ret);

@@ -280,6 +280,13 @@ uint32_t binary_crc_join(uint32_t first, uint32_t second, uint64_t second_bytes)
 /* ST_BAD_BINARY: it is not that of the section. */
 enum status binary_section_check(const struct binary_section *s, uint32_t crc);
 
+/* The largest of the graphs of a file, from their records alone (binary_needs.c); ret holds numbers to be raised. */
+struct binary_needs {
+    uint64_t scratch_bytes, spill_fill_bytes, io_bytes;
+    uint32_t n_io;
+};
+enum status binary_needs_read(const void *data, size_t size, struct binary_needs *ret);
+
 /* A graph, and those that share its constants, as a file of their own (binary_pick.c): `head`, and right behind it the bytes
  * at `rest`, which stay those of `b`. */
 struct binary_pick {

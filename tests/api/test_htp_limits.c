@@ -648,9 +648,9 @@ static const char *const told_names[] = {
     "ASSUME_SAME_QUANT", "SHARE_IO_BUFFER", "HIGH_PRECISION_SIGMOID",
     "MONOLITHIC_LSTM", "graph config: RESERVED", "SCHEDULE_THRESHOLD", "FINALIZE_RETRIES",
     "ENABLE_VTCM_RETENTION", "ENABLE_CACHED_WEIGHTS",
-    "HMX_BOUNDING", "SHARE_RESOURCES ",
-    "SKIP_VALIDATION_ON_BINARY_SECTION", "SHARE_RESOURCES_OPTIMIZATION_TYPE", "USE_EXTENDED_UDMA",
-    "REGISTER_CONCURRENT_RESOURCE_SHARING", "LORA_WEIGHT_SHARING_ENABLED", "RESERVED_14", "RESERVED_15",
+    "HMX_BOUNDING", "SHARE_RESOURCES is for lists",
+    "SKIP_VALIDATION_ON_BINARY_SECTION", "USE_EXTENDED_UDMA",
+    "LORA_WEIGHT_SHARING_ENABLED", "RESERVED_14", "RESERVED_15",
     "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", "REUSED_IO_LIMIT", "REFERENCE_WEIGHT_SHARING_ENABLED",
     "CONCURRENT_DESERIALIZATION_EXTRA_SIZE", "GRAPH_SPLITTING_ENABLED", "CONCURRENT_DESERIALIZATION_PATCH",
     "GRAPH_SPLITTING_CONFIGS",
@@ -682,7 +682,7 @@ static void test_told_once(void **state)
             c.option = (QnnHtpContext_ConfigOption_t)o;
             c.weightSharingEnabled = true;
             if (o == QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_CONCURRENT_RESOURCE_SHARING)
-                c.concurrentGroupRegistration = (QnnHtpContext_GroupRegistration_t){ .maxSpillFillBuffer = 1 };
+                continue; /* of newer devices (test_htp_share.c) */
             OK(context_with(&c, &context));
             OK(q.contextFree(context, NULL));
         }

@@ -352,6 +352,24 @@ static void test_one_at_a_time(void **state)
     OK(q.contextFree(c, NULL));
 }
 
+/* Without switching, too: graphs that are not enabled are neither mapped nor charged. */
+static void test_enabled_alone(void **state)
+{
+    (void)state;
+    const char *const enabled[] = { "B", "D", NULL };
+    Qnn_ContextHandle_t c;
+    room_for_two();
+    FAILS(QNN_COMMON_ERROR_MEM_ALLOC, create(&(struct options){ 0 }, NULL, &c));
+    OK(create(&(struct options){ .enabled = enabled }, NULL, &c));
+    runs(c, 'D', "", 2);
+    runs(c, 'B', "", 2);
+    OK(q.contextFree(c, NULL));
+    OK(create(&(struct options){ .enabled = enabled, .not_persistent = true }, NULL, &c));
+    OK(run(c, 'B', NULL));
+    is_right('B');
+    OK(q.contextFree(c, NULL));
+}
+
 /* A binary in plain memory is copied once, as a whole: a switch copies nothing either. */
 static void test_plain_memory(void **state)
 {
@@ -431,6 +449,7 @@ int main(void)
         TEST(test_retained_come_back),
         TEST(test_with_room),
         TEST(test_one_at_a_time),
+        TEST(test_enabled_alone),
         TEST(test_plain_memory),
         TEST(test_refused),
         TEST(test_not_with_shared_resources),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of libQnnHtp.so: a virtual SoC whose DSP is another process. */
-#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_group.h"
 
 static const struct backend backend_htp = {
     .name = "HTP_QTI_AISW",
@@ -34,6 +34,7 @@ static const struct backend backend_htp = {
     .close = htp_close,
     .context_update = htp_context_update,
     .check_context = htp_check_context,
+    .check_priority = htp_check_priority,
     .bytes_alloc = htp_bytes_alloc,
     .bytes_free = htp_bytes_free,
     .bytes_file = htp_bytes_file,

@@ -310,8 +310,9 @@ struct backend_context {
     struct backend_graph *graphs;  /* loaded ones */
     struct backend_mem *pools[HTP_POOLS]; /* the client's buffers for all of them, NULL: memory of the session's own */
     struct htp_switch *switching;         /* htp_switch.h; NULL: all graphs stay loaded */
-    struct htp_group *group;       /* that shares a spill-fill buffer, NULL: none */
-    bool in_group_buffer;          /* its graphs spill there; under the group's lock */
+    bool by_graph;                        /* a session gets graphs of a file one by one, not the file (htp_switch_bytes.c) */
+    struct htp_group *group;              /* that shares memory (htp_group.h), NULL: none */
+    uint32_t group_place;                 /* of its group, from 1; 0: none; under the group's lock */
     bool heap_first;               /* there was no other context when this one was made */
 };
 
@@ -330,6 +331,8 @@ struct backend_graph {
     bool packages;          /* it has operators of packages, which its session has to have */
     bool has_constants;     /* it is one of the users of that place */
     struct htp_shared staging;
+    bool shared_staging;    /* it is that of the context's group */
+    bool own_staging;       /* another execution used that of the group */
     uint32_t staged;        /* slices of a batch that there is staging memory for */
     uint64_t *place;        /* per I/O table entry: its offset in staging, UINT64_MAX: none reserved */
     struct rpc_io *io;
@@ -356,17 +359,6 @@ struct htp_priority {
 const struct htp_priority *htp_priority_of(uint32_t priority);
 void htp_priority_log(struct backend_graph *g, uint32_t priority); /* where it is another one than before */
 void htp_priority_events(const struct backend_run *r);
-
-/* Groups of contexts (htp_group.c); a context without one is none of their business. */
-enum status htp_group_join(struct backend_context *c);
-void htp_group_leave(struct backend_context *c);   /* while it still holds its session */
-void htp_group_unplace(struct backend_context *c); /* it does not stay on the session that it was tried on */
-/* ST_NO_MEMORY: the graph spills more than there is. */
-enum status htp_group_check(const struct backend_context *c, const struct binary_graph_info *i);
-/* What a file whose graphs spill `sum` bytes, the largest `most`, needs of a session for that. */
-uint64_t htp_group_need(const struct backend_context *c, const struct htp_session *s, uint64_t sum, uint64_t most);
-enum status htp_group_pool(struct backend_context *c, struct htp_session *s, const struct binary *b, uint32_t graph,
-                           struct rpc_pool *ret); /* map 0: its own */
 
 enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret);
 void htp_close(struct backend_context *c);
@@ -395,6 +387,8 @@ enum status htp_load(struct backend_context *c, const struct binary *b, uint32_t
 void htp_unload(struct backend_graph *g);
 /* Staging; all: also for tensors that promised registered memory. */
 enum status htp_graph_reserve(struct backend_graph *g, bool all);
+/* An execution begins. True: it uses staging memory that graphs of several contexts share, until htp_group_end. */
+bool htp_graph_begin(struct backend_graph *g, enum status *ret);
 /* How many slices of a batch of `wanted` go to the session in one call: staging memory is made for them. 1: one by one. */
 enum status htp_graph_slices(struct backend_graph *g, const struct backend_run *r, uint32_t wanted, uint32_t *ret);
 /* Under the context's lock; NULL: memory of its own. */

@@ -4,7 +4,7 @@
  * A client that puts many tensors into one buffer registers it many times with different offsets, and often with several
  * contexts. The buffer is mapped into a session once, as a whole, and charged once. Descriptors of the client may be closed
  * as soon as it is registered. */
-#include "backend/htp/htp_backend.h"
+#include "backend/htp/htp_group.h"
 
 #include <errno.h>
 #include <string.h>
@@ -111,8 +111,10 @@ static enum status check_use(const struct backend_context *c, const struct backe
     RETURN_IF(s->bytes < need, ST_INVALID_ARG, "a %s buffer of %llu bytes; the context needs %llu (context properties)",
               names[s->use], (unsigned long long)s->bytes, (unsigned long long)need);
     RETURN_IF(s->use == MEM_SPILL_FILL && c->group, ST_INVALID_ARG,
-              "a spill-fill buffer for a context whose group shares one already (REGISTER_MULTI_CONTEXTS); only one of the "
-              "two is possible");
+              "a spill-fill buffer for a context whose group shares one already; only one of the two is possible");
+    RETURN_IF(s->use == MEM_VTCM_BACKUP && c->group && htp_group_has_backup(c), ST_INVALID_ARG,
+              "a VTCM backup buffer for a context whose group shares one already (CONCURRENT_OPTIMIZATION, "
+              "REGISTER_CONCURRENT_RESOURCE_SHARING); only one of the two is possible");
     RETURN_IF(s->use != MEM_TENSOR && s->offset % HTP_BUFFER_ALIGN, ST_INVALID_ARG,
               "a %s buffer at offset %llu; a multiple of %d is needed", names[s->use], (unsigned long long)s->offset,
               HTP_BUFFER_ALIGN);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts of the HTP backend: their SoC, their session, and preparing graphs for them in libQnnHtpPrepare.so. */
+#include "backend/htp/htp_group.h"
 #include "backend/htp/htp_switch.h"
 
 #include <string.h>
@@ -282,6 +283,8 @@ void htp_stage_events(struct backend_context *c, enum backend_stage stage, struc
             prof_add(prof, parent, stage_names[stage].type[1], PROF_UNIT_US, (t->worker_ns + 500) / 1000,
                      stage_names[stage].name[1]);
     }
+    if (prof && stage == STAGE_LOAD)
+        htp_group_events(c, prof, parent);
     if (c->switching)
         htp_switch_events(c, prof, parent);
     if (prof && c->own.memory_profiling && stage != STAGE_FINALIZE)

@@ -29,10 +29,7 @@ static enum status take_group(const struct htp_option *option, const void *custo
         s->first_of_group = g->firstGroupHandle;
     else
         s->first_of_concurrent_group = g->firstGroupHandle;
-    if (!g->firstGroupHandle)
-        s->max_spill_fill = g->maxSpillFillBuffer;
-    if (option->outcome == HTP_NO_EFFECT)
-        htp_option_warn(&htp_context_options, option);
+    s->max_spill_fill = g->maxSpillFillBuffer;
     return ST_OK;
 }
 
@@ -68,9 +65,11 @@ static const struct htp_option option_rows[] = {
                   "client's process keeps none of them; warns where the binary is not a mapped file"),
     OPTION(DSP_MEMORY_PROFILING_ENABLED, FLAG(memory_profiling), .test = "test_htp_profile.c: test_memory_profiling",
         .effect = "profiles tell bytes in use before the first context and after the last (30002, 30003)"),
-    OPTION(SHARE_RESOURCES, FLAG(share_resources), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
-                                                                                     "test_told_once",
-        .effect = "contexts of a list keep spill-fill buffers of their own; REGISTER_MULTI_CONTEXTS shares them"),
+    OPTION(SHARE_RESOURCES, FLAG(share_resources),
+        .test = "test_htp_share.c: test_with_addresses, test_htp_share.c: test_alone",
+        .effect = "for lists of contexts: those on one session compute in the same memory, by "
+                  "SHARE_RESOURCES_OPTIMIZATION_TYPE; not with graph switching. In a context alone it "
+                  "warns and changes nothing"),
     OPTION(IO_MEM_ESTIMATION, FLAG(io_estimation), .test = "test_htp_session.c: test_io_estimation",
         .effect = "a context goes to a session that has room for its inputs and outputs, too"),
     OPTION(PREPARE_ONLY, FLAG(prepare_only), .test = "test_htp_options.c: test_prepare_only",
@@ -82,14 +81,20 @@ static const struct htp_option option_rows[] = {
         .effect = "checksums of sections are always compared: nothing from outside is trusted"),
     OPTION(SHARE_RESOURCES_OPTIMIZATION_TYPE, .allowed = "0 (SEQUENTIAL_WITH_VA), 1 "
                                                          "(SEQUENTIAL_WITHOUT_VA), 2 (CONCURRENT)",
-        .value = HTP_VALUE_U32, .at = AT(share_type), .max = 2, .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_options.c: test_context_options", .effect = "see SHARE_RESOURCES"),
+        .value = HTP_VALUE_U32, .at = AT(share_type), .max = 2,
+        .test = "test_htp_share.c: test_with_addresses, test_htp_share.c: test_without_addresses, test_htp_share.c: "
+                "test_concurrent, test_htp_share.c: test_refused",
+        .effect = "with SHARE_RESOURCES. 0: one spill-fill buffer, scratch and staging memory (v73 and later); 1: one "
+                  "spill-fill buffer; 2: one spill-fill and one VTCM backup buffer per priority (v81 and later). "
+                  "A device that does not have the type refuses it (UNSUPPORTED_FEATURE)"),
     OPTION(USE_EXTENDED_UDMA, FLAG(extended_udma), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
                                                                                      "test_told_once",
         .effect = "transfers are copies of this computer, whose addresses have 64 bits"),
-    OPTION(REGISTER_CONCURRENT_RESOURCE_SHARING, .allowed = "as REGISTER_MULTI_CONTEXTS", .take = take_group,
-        .at = AT(concurrent_group), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
-        .effect = "each context keeps its own spill-fill and VTCM backup memory"),
+    OPTION(REGISTER_CONCURRENT_RESOURCE_SHARING, .take = take_group, .at = AT(concurrent_group),
+        .allowed = "the first context's handle (0 for the first), and bytes (of the first more than 0)",
+        .test = "test_htp_share.c: test_registered, test_htp_share.c: test_refused",
+        .effect = "v81 and later: contexts of the group, which have one priority and keep it, use one spill-fill buffer "
+                  "and one VTCM backup buffer; other devices refuse it (UNSUPPORTED_FEATURE)"),
     OPTION(LORA_WEIGHT_SHARING_ENABLED, FLAG(lora_sharing), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
         .effect = "a graph with other values of its updateable tensors is another program with constants of its own"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs in a session: the binary mapped there once per context, a program loaded from it, and staging memory for tensors
  * that will come as plain pointers. Tensors declared with a memory handle get none (Qmem graphs). */
+#include "backend/htp/htp_group.h"
 #include "backend/htp/htp_switch.h"
 #include "backend/htp/htp_cores.h"
 
@@ -44,7 +45,7 @@ static void binary_put(struct backend_context *c, struct htp_session *s, struct 
     while (*at != b)
         at = &(*at)->next;
     *at = b->next;
-    if (c->switching)
+    if (c->by_graph)
         htp_pick_release(s, b);
     else
         htp_shared_free(s, &b->bytes);
@@ -71,16 +72,44 @@ static uint64_t lay_out(struct backend_graph *g, bool all)
     return bytes;
 }
 
+static void free_staging(struct backend_graph *g, struct htp_session *s)
+{
+    if (g->shared_staging)
+        g->staging = (struct htp_shared){ 0 };
+    else
+        htp_shared_free(s, &g->staging);
+    g->shared_staging = false;
+}
+
 static enum status reserve(struct backend_graph *g, struct htp_session *s, bool all)
 {
-    htp_shared_free(s, &g->staging);
+    free_staging(g, s);
     uint64_t bytes = lay_out(g, all);
-    return bytes ? htp_shared_alloc(s, bytes, g->context->signal, &g->staging) : ST_OK;
+    if (!bytes)
+        return ST_OK;
+    g->shared_staging = !g->own_staging && htp_group_staging(g->context, s, bytes, &g->staging);
+    return g->shared_staging ? ST_OK : htp_shared_alloc(s, bytes, g->context->signal, &g->staging);
 }
 
 enum status htp_graph_reserve(struct backend_graph *g, bool all)
 {
     return reserve(g, g->context->session, all);
+}
+
+bool htp_graph_begin(struct backend_graph *g, enum status *ret)
+{
+    *ret = ST_OK;
+    if (!g->shared_staging)
+        return false;
+    if (htp_group_begin(g->context))
+        return true;
+
+    bool all = true;
+    for (uint32_t i = 0; i < g->g->n_io; i++)
+        all &= g->place[i] != NO_PLACE;
+    g->own_staging = true;
+    *ret = htp_graph_reserve(g, all);
+    return false;
 }
 
 /* ---- batches ---------------------------------------------------------------------------------------------------------- */
@@ -144,21 +173,22 @@ struct request {
 
 static uint64_t sum_need(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
 {
-    uint64_t need = b->size, window = 0 /* which they share */, spill = 0, most_spill = 0;
+    uint64_t need = c->by_graph ? 0 : b->size, window = 0 /* which they share */;
     for (uint32_t i = 0; i < b->n_graphs; i++) {
         const struct binary_graph_info *n = &b->graphs[i].info;
-        need += n->scratch_bytes + n->persistent_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+        if (!htp_graph_counts(c, b, i))
+            continue;
+        need += n->persistent_bytes + (c->own.io_estimation ? n->io_bytes : 0);
+        need += c->by_graph ? htp_constants_once(c, b, i) : 0;
         window = n->vtcm_used > window ? n->vtcm_used : window;
-        spill += n->spill_fill_bytes;
-        most_spill = n->spill_fill_bytes > most_spill ? n->spill_fill_bytes : most_spill;
     }
-    return need + window + htp_group_need(c, s, spill, most_spill);
+    return need + window + htp_group_need(c, s, b);
 }
 
 static enum status check_room(const struct backend_context *c, const struct htp_session *s, const struct binary *b)
 {
     struct rpc_usage u = { 0 };
-    uint64_t need = c->switching ? htp_switch_need(c, b) : sum_need(c, s, b);
+    uint64_t need = sum_need(c, s, b);
     s->link->usage(s->s, &u);
     uint64_t used = u.mapped_bytes + u.heap_bytes, room = used < u.budget ? u.budget - used : 0;
     RETURN_IF(u.budget && need > room, ST_NO_MEMORY,
@@ -173,7 +203,7 @@ static void undo(struct backend_context *c, struct htp_session *s, struct backen
         s->link->unload(s->s, g->program);
     g->program = RPC_NONE;
     htp_shared_free(s, &g->state);
-    htp_shared_free(s, &g->staging);
+    free_staging(g, s);
     binary_put(c, s, g->binary);
     g->binary = NULL;
 }
@@ -192,7 +222,7 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
 {
     struct backend_graph *g = r->g;
     uint32_t number = r->graph;
-    if (c->switching)
+    if (c->by_graph)
         TRY(htp_pick_get(c, s, r->binary, r->graph, &g->binary, &number));
     else
         TRY(binary_get(c, s, r->binary, &g->binary));
@@ -201,11 +231,16 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
     l.cancel = c->signal;
     if (g->packages)
         TRY(htp_packages_in(c, s, g->g->info.name));
-    TRY(htp_group_pool(c, s, r->binary, r->graph, &l.spill));
+    struct htp_group_pools shared;
+    TRY(htp_group_get(c, s, r->binary, r->graph, &shared));
+    l.spill = shared.pool[HTP_GROUP_SPILL];
+    l.scratch = shared.pool[HTP_GROUP_SCRATCH];
     TRY(make_state(g, s, &l.persistent));
     TRY(htp_session_result(s, s->link->load(s->s, &l)));
     g->program = l.program;
     g->heap_bytes = l.heap_bytes;
+    if (shared.pool[HTP_GROUP_BACKUP].map)
+        TRY(htp_session_result(s, s->link->set_backup(s->s, g->program, shared.pool[HTP_GROUP_BACKUP])));
     if (g->kept)
         memcpy(g->state.at, g->kept, g->state.bytes);
     c->loading.rpc_ns += l.rpc_ns;
@@ -419,6 +454,7 @@ void htp_graph_exit(struct backend_graph *g)
     if (g->kept)
         memcpy(g->kept, g->state.at, g->state.bytes);
     undo(g->context, g->context->session, g);
+    g->staged = 1;
 }
 
 static enum status join_context(struct backend_graph *g)

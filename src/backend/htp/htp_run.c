@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/htp/htp_group.h"
 #include "backend/htp/htp_switch.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -296,6 +297,22 @@ struct backend_needs htp_needs(const struct backend_graph *g)
     return (struct backend_needs){ .device = g->context->switching != NULL };
 }
 
+static enum status run_parts(struct backend_graph *g, const struct backend_run *r, struct total *t, bool detailed)
+{
+    uint32_t batch = r->batch ? r->batch : 1, at_once = 1;
+    enum status st;
+    bool shares = htp_graph_begin(g, &st);
+    if (st == ST_OK && !detailed) /* marks are of one slice */
+        st = htp_graph_slices(g, r, batch, &at_once);
+    for (uint32_t k = 0; st == ST_OK && k < batch; k += at_once) {
+        uint32_t n = batch - k < at_once ? batch - k : at_once;
+        st = run_part(g, r, (struct part){ k, n }, t);
+    }
+    if (shares)
+        htp_group_end(g->context);
+    return st;
+}
+
 enum status htp_run(struct backend_graph *g, const struct backend_run *r)
 {
     struct total t = { .queue_ns = r->turn ? r->turn->waited_ns : 0 };
@@ -314,14 +331,7 @@ enum status htp_run(struct backend_graph *g, const struct backend_run *r)
     htp_priority_log(g, r->priority);
     g->copied = 0;
     g->has_run = true;
-    uint32_t batch = r->batch ? r->batch : 1, at_once = 1;
-    if (!detailed) /* marks are of one slice */
-        TRY(htp_graph_slices(g, r, batch, &at_once));
-    enum status st = ST_OK;
-    for (uint32_t k = 0; st == ST_OK && k < batch; k += at_once) {
-        uint32_t n = batch - k < at_once ? batch - k : at_once;
-        st = run_part(g, r, (struct part){ k, n }, &t);
-    }
+    enum status st = run_parts(g, r, &t, detailed);
     if (st != ST_OK && st != ST_ENDED_EARLY)
         return st;
     report_dims(g, r);

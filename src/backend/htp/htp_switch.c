@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/htp/htp_group.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -24,6 +25,7 @@
 enum status htp_switch_create(struct backend_context *c)
 {
     const struct backend_context_cfg *cfg = &c->cfg;
+    c->by_graph = cfg->from_binary && cfg->enabled;
     if (!cfg->from_binary || !cfg->persistent_binary || !cfg->memory_limit)
         return ST_OK;
     RETURN_IF(c->own.share_resources, ST_INVALID_CONFIG,
@@ -33,6 +35,7 @@ enum status htp_switch_create(struct backend_context *c)
 
     c->switching = mem_new(struct htp_switch);
     RETURN_IF(!c->switching, ST_NO_MEMORY, "no memory for a context");
+    c->by_graph = true;
     return ST_OK;
 }
 
@@ -68,27 +71,23 @@ bool htp_switch_preloads(const struct backend_context *c, const struct binary *b
     return graph == 0;
 }
 
-static uint64_t constants_not_counted(const struct backend_context *c, const struct binary *b, uint32_t graph)
+/* Of graphs that are loaded one by one those that are in the session once the context is there. */
+bool htp_graph_counts(const struct backend_context *c, const struct binary *b, uint32_t graph)
 {
-    for (uint32_t i = 0; i < graph; i++)
-        if (htp_switch_preloads(c, b, i) && b->graphs[i].constants == b->graphs[graph].constants)
-            return 0;
-    return b->graphs[graph].constant_bytes;
+    const char *const *name = c->cfg.enabled;
+    if (c->switching)
+        return htp_switch_preloads(c, b, graph);
+    while (name && *name && strcmp(*name, b->graphs[graph].info.name) != 0)
+        name++;
+    return !name || *name;
 }
 
-uint64_t htp_switch_need(const struct backend_context *c, const struct binary *b)
+uint64_t htp_constants_once(const struct backend_context *c, const struct binary *b, uint32_t graph)
 {
-    uint64_t need = 0, window = 0;
-    for (uint32_t i = 0; i < b->n_graphs; i++) {
-        const struct binary_graph_info *n = &b->graphs[i].info;
-        if (!htp_switch_preloads(c, b, i))
-            continue;
-        need += constants_not_counted(c, b, i) + n->scratch_bytes + n->persistent_bytes +
-                (c->own.io_estimation ? n->io_bytes : 0);
-        need += c->group ? 0 : n->spill_fill_bytes;
-        window = n->vtcm_used > window ? n->vtcm_used : window;
-    }
-    return need + window;
+    for (uint32_t i = 0; i < graph; i++)
+        if (htp_graph_counts(c, b, i) && b->graphs[i].constants == b->graphs[graph].constants)
+            return 0;
+    return b->graphs[graph].constant_bytes;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------------ */
@@ -117,18 +116,27 @@ static uint64_t graphs_loaded(const struct backend_context *c)
     return n;
 }
 
-bool htp_memory_property(struct backend_context *c, uint32_t property, uint64_t *ret)
+static bool switch_property(const struct backend_context *c, uint32_t property, uint64_t *ret)
 {
     const struct htp_switch *w = c->switching;
+    if (property != HTP_PROPERTY_LOADS && property != HTP_PROPERTY_UNLOADS)
+        return false;
+    *ret = 0;
+    if (w)
+        *ret = property == HTP_PROPERTY_LOADS ? w->loads : w->unloads;
+    return true;
+}
+
+bool htp_memory_property(struct backend_context *c, uint32_t property, uint64_t *ret)
+{
     bool known = true;
     pthread_mutex_lock(&c->lock);
-    switch (property) {
-    case HTP_PROPERTY_LOADED_BYTES: *ret = htp_context_bytes_loaded(c); break;
-    case HTP_PROPERTY_LOADED_GRAPHS: *ret = graphs_loaded(c); break;
-    case HTP_PROPERTY_LOADS: *ret = w ? w->loads : 0; break;
-    case HTP_PROPERTY_UNLOADS: *ret = w ? w->unloads : 0; break;
-    default: known = false;
-    }
+    if (property == HTP_PROPERTY_LOADED_BYTES)
+        *ret = htp_context_bytes_loaded(c);
+    else if (property == HTP_PROPERTY_LOADED_GRAPHS)
+        *ret = graphs_loaded(c);
+    else
+        known = switch_property(c, property, ret) || htp_group_property(c, property, ret);
     pthread_mutex_unlock(&c->lock);
     return known;
 }

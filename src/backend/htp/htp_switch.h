@@ -30,9 +30,11 @@ struct htp_switch {
 enum status htp_switch_create(struct backend_context *c);
 void htp_switch_free(struct backend_context *c);
 
-/* Whether the graph is loaded when its context is created; bytes that those graphs take at least, all together. */
+/* Whether the graph is loaded when its context, which switches, is created. */
 bool htp_switch_preloads(const struct backend_context *c, const struct binary *b, uint32_t graph);
-uint64_t htp_switch_need(const struct backend_context *c, const struct binary *b);
+/* Whether the graph counts where the context is placed; and its constants, unless a graph before it has the same. */
+bool htp_graph_counts(const struct backend_context *c, const struct binary *b, uint32_t graph);
+uint64_t htp_constants_once(const struct backend_context *c, const struct binary *b, uint32_t graph);
 
 /* Under the context's lock: the graph was loaded, and takes so many bytes more. */
 void htp_switch_loaded(struct backend_graph *g, uint64_t bytes);
