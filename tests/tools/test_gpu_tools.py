@@ -63,13 +63,17 @@ class Gpu(support.ToolTest):
         kept = sorted(os.listdir(self.path("kept")))
         self.assertEqual([name.split(".")[0] for name in kept], ["gpukernelcache", "gpuperformancecache"])
 
+    def all_events(self, record):
+        """The events of a record and those inside of them."""
+        return [e for child in record.get("events", []) for e in [child] + self.all_events(child)]
+
     def test_profiling_reader(self):
         reader = os.path.join(support.BIN, "libQnnGpuProfilingReader.so")
         self.succeeds(*self.run_args, *self.model, "--profiling_level", "detailed")
         self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", reader, "--output", "profile.json")
         records = {(r["graph"], r["method"].lower()): r for r in json.loads(self.read("profile.json"))["logs"][0]["records"]}
         run = next(r for (graph, method), r in records.items() if graph == "clip" and "execute" in method and "ips" not in method)
-        names = [e["name"] for e in run["events"]]
+        names = [e["name"] for e in self.all_events(run)]
         self.assertEqual((run["calls"], sum("host to device" in n for n in names), sum("Accelerator" in n for n in names)), (1, 1, 1))
         self.assertTrue(run["nodes"] and all(0 <= n["share"] <= 1 for n in run["nodes"] if "share" in n))
         shown = json.loads(self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", reader))
