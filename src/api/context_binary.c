@@ -160,10 +160,29 @@ static enum status check_enabled(const struct api_context *c)
     return ST_OK;
 }
 
+static enum status check_given(const struct api_context *c)
+{
+    struct backend_loading loading = { 0 };
+    if (backend_this->loading)
+        loading = backend_this->loading(&c->cfg);
+
+    const char *excluded = c->deferred ? "DEFER_GRAPH_INIT" : loading.no_callbacks;
+    RETURN_IF(excluded, ST_NOT_SUPPORTED, "DMA-buffer callbacks cannot be used together with %s; leave one of them out",
+              excluded);
+    return ST_OK;
+}
+
 static enum status take_bytes(struct api_context *c, const struct context_source *s)
 {
-    struct image_request r = { .data = s->data, .size = s->size, .cfg = &c->cfg, .provider = s->provider };
+    struct image_request r = { .data = s->data, .size = s->size, .cfg = &c->cfg };
 
+    if (s->given && given_is_raw(s->given)) {
+        TRY(given_whole(s->given, s->size, &r.data));
+        r.copy = true;
+    } else if (s->given) {
+        TRY(check_given(c));
+        r.provider = given_provider(s->given, c->state);
+    }
     TRY(image_open(&r, &c->image));
     return binary_open(c->image->at, c->image->bytes, &c->binary);
 }
@@ -228,6 +247,8 @@ static enum status fill_context(struct api_context *c, const struct context_sour
     enum status st = load_graphs(c, s);
     context_watch(c, NULL);
     image_detach(c->image);
+    if (s->given)
+        given_release(s->given);
     return st;
 }
 
@@ -248,7 +269,8 @@ static enum status read_options(const struct context_source *s, struct context_o
 enum status context_load_begin(struct api_backend *b, const struct context_source *s, struct api_context **ret)
 {
     struct context_options o;
-    RETURN_IF(!s->data || !s->size, ST_INVALID_ARG,
+    bool brought = s->given && given_is_raw(s->given);
+    RETURN_IF((!s->data && !brought) || !s->size, ST_INVALID_ARG,
               "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
     return context_new(b, &o, ret);
@@ -376,29 +398,6 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
 
 /* ---- the binary through callbacks ------------------------------------------------------------------------------------- */
 
-static Qnn_ErrorHandle_t create_from_raw(struct api_backend *b, struct context_source *s,
-                                         const Qnn_ContextBinaryRawBufferCallbackV1_t *cb, void **ret, void *profile,
-                                         void *signal)
-{
-    API_CHECK(cb->dataProvide && cb->dataRelease, COMP_CONTEXT, ST_INVALID_ARG,
-              "the raw-buffer callbacks are not both given; dataProvide and dataRelease are needed");
-    Qnn_ContextBinaryDataRequest_t req = { .offset = 0, .size = s->size };
-    Qnn_ContextBinaryRawDataResponse_t got = { 0 };
-    enum callback_kind former = callback_enter(CALLBACK_PINNED);
-    Qnn_ErrorHandle_t e = cb->dataProvide(req, &got, cb->notifyParam);
-    callback_leave(former);
-    API_CHECK(e == QNN_SUCCESS && got.memPtr, COMP_CONTEXT, ST_BAD_BINARY,
-              "dataProvide returned %llu and %s for bytes 0 to %llu", (unsigned long long)e,
-              got.memPtr ? "a buffer" : "no buffer", (unsigned long long)s->size);
-    s->data = (const char *)got.memPtr + got.dataStartOffset;
-    e = create_profiled(b, s, ret, profile, signal);
-    Qnn_ContextBinaryRawDataMem_t mem = { .memPtr = got.memPtr, .memSize = got.alignedSize };
-    former = callback_enter(CALLBACK_PINNED);
-    cb->dataRelease(mem, cb->notifyParam); /* the context has its own copy */
-    callback_leave(former);
-    return e;
-}
-
 Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
                                                           const QnnContext_Config_t **config,
                                                           const Qnn_ContextBinaryCallback_t *callback,
@@ -410,11 +409,12 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(Qnn_BackendHandle_t ba
     log_enter(b->log);
     API_CHECK(context, COMP_CONTEXT, ST_INVALID_ARG, "context is NULL; give a pointer that receives the handle");
     API_CHECK(callback, COMP_CONTEXT, ST_INVALID_ARG, "callback is NULL; use QnnContext_createFromBinary without callbacks");
-    API_CHECK(callback->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER &&
-                  callback->rawBufferCallback.version == QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1,
-              COMP_CONTEXT, ST_NOT_SUPPORTED, "callback type %u is not supported; raw-buffer callbacks (version 1) are",
-              (unsigned)callback->type);
-    (void)binaryBuffer; /* the callbacks bring every byte */
-    struct context_source s = { .config = config, .size = binaryBufferSize, .device = device };
-    return create_from_raw(b, &s, &callback->rawBufferCallback.v1, context, profile, signal);
+    struct context_source s = { .config = config, .data = binaryBuffer, .size = binaryBufferSize, .device = device };
+    enum status st = given_new(callback, &s.given);
+    if (st != ST_OK)
+        return api_error(COMP_CONTEXT, st);
+
+    Qnn_ErrorHandle_t e = create_profiled(b, &s, context, profile, signal);
+    given_free(s.given);
+    return e;
 }

@@ -24,6 +24,7 @@ struct list_item {
     const void *data;
     uint64_t size;
     void *profile; /* handle */
+    struct load_given *given; /* NULL: the binary has everything */
     QnnContext_createFromBinaryNotifyFn_t notify;
     void *param;
 };
@@ -88,6 +89,7 @@ static enum status load_item(struct context_list *list, struct list_item *item, 
     struct telling telling = { list, item };
     struct context_source source = { .data = item->data,
                                      .size = item->size,
+                                     .given = item->given,
                                      .cancel = list->signal ? &list->signal->cancel : NULL,
                                      .graph_done = tell_graph,
                                      .arg = &telling };
@@ -124,6 +126,7 @@ static void *work(void *arg)
         api_log(LOG_DEBUG, "loading context %u of %u of a list: %llu bytes", i + 1, list->n,
                 (unsigned long long)list->items[i].size);
         enum status st = load_item(list, &list->items[i], &handle);
+        given_free(list->items[i].given);
         tell_context(list, &list->items[i], handle, st);
     }
     leave(list);
@@ -182,6 +185,12 @@ static const QnnContext_ParamsV1_t *params_v1(const QnnContext_Params_t *p)
 _Static_assert(offsetof(QnnContext_ParamsV1_t, notifyParam) == offsetof(QnnContext_ParamsV2_t, notifyParam),
                "v1 is a prefix of v2");
 
+/* NULL: none. */
+static const Qnn_ContextBinaryCallback_t *callback_of(const QnnContext_Params_t *p)
+{
+    return p->version == QNN_CONTEXT_PARAMS_VERSION_2 ? p->v2->callback : NULL;
+}
+
 static enum status check_list(const QnnContext_Params_t **params, uint32_t *ret_n)
 {
     RETURN_IF(!params || !*params, ST_INVALID_ARG, "contextParams is NULL or empty");
@@ -191,21 +200,28 @@ static enum status check_list(const QnnContext_Params_t **params, uint32_t *ret_
         RETURN_IF(!v, ST_INVALID_ARG, "contextParams[%u] has version %u; 1 and 2 are supported", i,
                   (unsigned)params[i]->version);
         RETURN_IF(!v->notifyFunc, ST_INVALID_ARG, "contextParams[%u] has no notify function; the context would be lost", i);
-        RETURN_IF(!v->binaryBuffer || !v->binaryBufferSize, ST_INVALID_ARG, "contextParams[%u] has no binary", i);
+        bool none = !v->binaryBuffer && !callback_of(params[i]);
+        RETURN_IF(none || !v->binaryBufferSize, ST_INVALID_ARG, "contextParams[%u] has no binary", i);
     }
     return ST_OK;
 }
 
 /* What is wrong with one context is told in its notification. */
-static void begin_item(struct context_list *list, struct list_item *item, const struct context_source *s,
-                       const QnnContext_ParamsV1_t *v)
+static void begin_item(struct context_list *list, struct list_item *item, struct context_source *s,
+                       const QnnContext_Params_t *params)
 {
+    const QnnContext_ParamsV1_t *v = params_v1(params);
+    const Qnn_ContextBinaryCallback_t *callback = callback_of(params);
+
     *item = (struct list_item){ .data = v->binaryBuffer,
                                 .size = v->binaryBufferSize,
                                 .profile = v->profile,
                                 .notify = v->notifyFunc,
                                 .param = v->notifyParam };
-    item->begun = context_load_begin(list->backend, s, &item->context);
+    item->begun = callback ? given_new(callback, &item->given) : ST_OK;
+    s->given = item->given;
+    if (item->begun == ST_OK)
+        item->begun = context_load_begin(list->backend, s, &item->context);
     if (item->begun != ST_OK)
         strcpy(item->why, status_text());
 }
@@ -247,7 +263,7 @@ static enum status list_new(struct api_backend *b, void *device, const QnnContex
                                     .size = v->binaryBufferSize,
                                     .device = device,
                                     .list = number };
-        begin_item(list, &list->items[i], &s, v);
+        begin_item(list, &list->items[i], &s, params[i]);
     }
     *ret = list;
     return ST_OK;
@@ -256,9 +272,11 @@ static enum status list_new(struct api_backend *b, void *device, const QnnContex
 /* Nothing of it was told to the client. */
 static void list_discard(struct context_list *list)
 {
-    for (uint32_t i = 0; i < list->n; i++)
+    for (uint32_t i = 0; i < list->n; i++) {
         if (list->items[i].begun == ST_OK)
             context_discard(list->items[i].context);
+        given_free(list->items[i].given);
+    }
     list->n_threads = 0;
     list_free(list);
 }

@@ -6,6 +6,7 @@
 
 #include "api/call_signal.h"
 #include "api/context.h"
+#include "api/load_given.h"
 #include "api/load_image.h"
 
 /* What a context is made from. */
@@ -17,7 +18,7 @@ struct context_source {
     uint64_t list;               /* its number, 0: the context is created alone */
     const struct cancel *cancel; /* NULL: no signal */
     struct api_profile *profile; /* NULL: none */
-    const struct image_provider *provider; /* of constants; NULL: `data` has them. Taken over by context_load */
+    struct load_given *given;    /* the client's callbacks, NULL: none */
     /* A graph is loaded, or could not be. NULL: nobody wants to know. */
     void (*graph_done)(const struct api_graph *graph, enum status st, void *arg);
     void *arg;

@@ -16,7 +16,7 @@ enum { CONST_ALIGN = 64 };
 /* Of a file that the client promised to keep, and that a backend elsewhere can see. */
 static bool use_file(struct load_image *im, const struct image_request *r)
 {
-    bool wanted = r->cfg->persistent_binary && backend_this->bytes_file && (uintptr_t)r->data % CONST_ALIGN == 0;
+    bool wanted = backend_this->bytes_file && (uintptr_t)r->data % CONST_ALIGN == 0;
     if (!wanted || file_behind(r->data, im->bytes, &im->file) != ST_OK)
         return false;
 
@@ -70,14 +70,14 @@ static void copy_metadata(struct load_image *im, const uint8_t *data)
 
 static enum status choose(struct load_image *im, const struct image_request *r)
 {
-    bool persistent = r->cfg->persistent_binary;
+    bool persistent = r->cfg->persistent_binary && !r->copy && !r->provider;
 
     if (persistent && backend_this->check_in_place)
         TRY(backend_this->check_in_place(r->cfg, r->data));
-    if (!r->provider && use_file(im, r))
+    if (persistent && use_file(im, r))
         return ST_OK;
 
-    bool in_place = persistent && !r->provider && !backend_this->bytes_alloc && (uintptr_t)r->data % CONST_ALIGN == 0;
+    bool in_place = persistent && !backend_this->bytes_alloc && (uintptr_t)r->data % CONST_ALIGN == 0;
     if (in_place) {
         im->how = IMAGE_IN_PLACE;
         im->at = (uint8_t *)(uintptr_t)r->data;
@@ -87,7 +87,6 @@ static enum status choose(struct load_image *im, const struct image_request *r)
     TRY(allocate(im));
     if (r->provider) {
         im->how = IMAGE_GIVEN;
-        im->provider = *r->provider;
     } else if (im->loading.budget) {
         read_file(im, r);
     }
@@ -120,7 +119,8 @@ void image_free(struct load_image *im)
 static enum status unpack(struct load_image *im, const struct image_request *r, uint64_t plain)
 {
     if (r->provider)
-        im->provider = *r->provider;
+        api_log(LOG_WARN, "the constants of the binary are packed, so its callbacks are not asked for buffers: all of it is "
+                          "read from binaryBuffer");
     im->how = IMAGE_UNPACKED;
     im->bytes = plain;
     TRY(allocate(im));
@@ -151,6 +151,10 @@ enum status image_open(const struct image_request *r, struct load_image **ret)
     struct load_image *im = mem_new(struct load_image);
     RETURN_IF(!im, ST_NO_MEMORY, "no memory to load a binary");
     im->file.fd = -1;
+    if (r->provider) {
+        im->provider = *r->provider;
+        *r->provider = (struct image_provider){ 0 };
+    }
 
     enum status st = fill_in(im, r);
     if (st != ST_OK) {
@@ -196,7 +200,7 @@ enum status image_bring(struct load_image *im, const struct binary_graph *g, con
         return ST_OK;
 
     if (im->how == IMAGE_GIVEN)
-        TRY(im->provider.provide(im->provider.arg, &im->sections.at[i]));
+        TRY(im->provider.provide(im->provider.arg, im, &im->sections.at[i]));
     return image_fill(im, i, cancel);
 }
 

@@ -24,9 +24,11 @@ struct image_section {
     uint32_t crc; /* what was found */
 };
 
-/* Brings in a section; `at` is where it has to be. */
+struct load_image;
+
+/* Brings in a section, to its place in the image. */
 struct image_provider {
-    enum status (*provide)(void *arg, const struct binary_section *section);
+    enum status (*provide)(void *arg, struct load_image *im, const struct binary_section *section);
     void (*finish)(void *arg); /* the image is gone, and so is all that looked at it */
     void *arg;
 };
@@ -49,7 +51,8 @@ struct image_request {
     const void *data;
     uint64_t size;
     const struct backend_context_cfg *cfg;
-    const struct image_provider *provider; /* NULL: the buffer has all */
+    bool copy;                       /* the buffer goes with the call, whatever the client promised */
+    struct image_provider *provider; /* taken over; NULL: the buffer has all */
 };
 
 enum status image_open(const struct image_request *r, struct load_image **ret);

@@ -228,6 +228,8 @@ struct backend {
     /* From now on memory of the client stands in place of part of what bytes_alloc gave, for good: here and where graphs
      * are loaded. NULL: the client cannot bring memory for constants. */
     enum status (*bytes_lay)(struct backend_context *c, void *bytes, const struct backend_lay *lay);
+    /* Whether a descriptor of the client has these bytes. With bytes_lay. */
+    enum status (*bytes_check)(int fd, uint64_t offset, uint64_t bytes);
     /* How the context's binary is brought in. NULL: as all zero says. */
     struct backend_loading (*loading)(const struct backend_context_cfg *cfg);
     /* Loads of the context look at this signal from now on, NULL: at none. NULL: they are not cut short. */

@@ -257,6 +257,13 @@ enum status htp_shared_adopt(struct htp_session *s, const void *bytes, uint64_t 
                              struct htp_shared *ret);
 void htp_shared_free(struct htp_session *s, struct htp_shared *m);
 enum status htp_bytes_alloc(uint64_t size, void **ret);
+/* htp_lay.c */
+enum status htp_bytes_check(int fd, uint64_t offset, uint64_t bytes);
+enum status htp_bytes_lay(struct backend_context *c, void *bytes, const struct backend_lay *lay);
+struct htp_binary;
+/* Under the context's lock: the mapping of the binary has all buffers that came so far. */
+enum status htp_lay_all(struct backend_context *c, struct htp_session *s, struct htp_binary *b);
+void htp_lay_finish(struct backend_context *c);
 enum status htp_bytes_file(int fd, uint64_t offset, uint64_t size, void **ret);
 void htp_bytes_free(void *bytes);
 
@@ -273,6 +280,7 @@ struct htp_binary {
     struct htp_binary *next;
     const struct binary *binary;
     struct htp_shared bytes;
+    uint32_t laid; /* of backend_context.lays */
     uint32_t users;
     uint32_t first;  /* of a graph that switches: the first that was loaded of those in it (htp_switch_bytes.c) */
     uint64_t copied; /* constants that could not be mapped */
@@ -303,6 +311,8 @@ struct backend_context {
     struct htp_session *_Atomic session; /* NULL: nothing was loaded yet; set once, under the lock */
     struct htp_binary *binaries;
     const struct cancel *signal;         /* of the call that loads, NULL: none; under the lock */
+    VEC(struct backend_lay) lays;        /* buffers of the client in its binary, in the order of their coming (htp_lay.c) */
+    const void *lays_in;                 /* that binary */
     struct htp_times loading, unloading; /* since a profile last asked */
     const struct binary_graph *loaded;   /* the last one, until a profile has asked */
     uint64_t spill_fill, weights;  /* largest of the graphs; all constants */

@@ -78,6 +78,7 @@ void htp_close(struct backend_context *c)
     htp_session_put(c->session);
     vec_finish(&c->constants);
     vec_finish(&c->prepared);
+    htp_lay_finish(c);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }

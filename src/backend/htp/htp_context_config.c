@@ -161,7 +161,17 @@ struct backend_loading htp_loading(const struct backend_context_cfg *cfg)
     const uint64_t most_mb = UINT64_MAX >> 20;
     uint64_t mb = s->file_budget_mb < most_mb ? s->file_budget_mb : most_mb;
 
-    return (struct backend_loading){ .budget = mb << 20, .all_cores = s->init_acceleration };
+    const char *excluded = NULL;
+
+    if (cfg->memory_limit)
+        excluded = "MEMORY_LIMIT_HINT";
+    else if (s->share_resources)
+        excluded = "SHARE_RESOURCES";
+    else if (s->extended_udma)
+        excluded = "USE_EXTENDED_UDMA";
+    else if (cfg->device.flags & DEVICE_SECURE)
+        excluded = "a device with SECUREPD";
+    return (struct backend_loading){ .budget = mb << 20, .all_cores = s->init_acceleration, .no_callbacks = excluded };
 }
 
 /* Against the device, once all options of a new context are read. */

@@ -226,6 +226,7 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
         TRY(htp_pick_get(c, s, r->binary, r->graph, &g->binary, &number));
     else
         TRY(binary_get(c, s, r->binary, &g->binary));
+    TRY(htp_lay_all(c, s, g->binary));
     struct rpc_load l = { .map = g->binary->bytes.map, .bytes = g->binary->bytes.bytes, .graph = number };
     l.serial = g->g->info.options & HTP_GRAPH_SERIAL;
     l.cancel = c->signal;
