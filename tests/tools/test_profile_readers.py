@@ -11,6 +11,10 @@ import support
 from trace_kit import TraceTest, branches, reader
 
 
+UNITS = ["HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "DMA read", "DMA write"]
+KEYS = ("enable_input_output_flow_events", "enable_sequencer_flow_events", "runtrace", "memory_info", "traceback", "htp_json", "qhas_schema", "qhas_json", "gzip")
+
+
 class Timelines(TraceTest):
     def setUp(self):
         super().setUp()
@@ -20,7 +24,11 @@ class Timelines(TraceTest):
     def test_device(self):
         """No slice overlaps another one of its lane, in nanoseconds: Perfetto drops those that do. Lengths are those of the cycles."""
         trace = self.trace("t.json")
-        self.assertEqual([trace.lanes[k] for k in sorted(trace.lanes)], ["HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "DMA read", "DMA write"])
+        self.assertEqual([trace.lanes[k] for k in sorted(trace.lanes)], UNITS + ["digits Runtraces", "digits Yields"])
+        self.assertEqual([k for k, _ in sorted(trace.order.items(), key=lambda item: item[1])], sorted(trace.lanes))
+        for key, found in trace.slices.items():
+            if trace.lanes[key] in UNITS:  # nothing stands within anything there
+                self.assertTrue(all(a[1] <= b[0] for a, b in zip(found, found[1:])), trace.lanes[key])
         self.assertEqual(len(trace.processes), 1)
         for begin, end, e in trace.device():
             first, length = e["args"]["start_cycle"], e["args"]["cycles"]
@@ -48,8 +56,13 @@ class Timelines(TraceTest):
         trace = self.trace("t_host.json")
         self.assertEqual(len(trace.processes), 1)
         self.assertIn("this computer", list(trace.processes.values())[0])
-        names = [e["name"] for found in trace.slices.values() for _, _, e in found]
+        names = [e["name"] for key, found in trace.slices.items() for _, _, e in found if trace.lanes[key].startswith("operators")]
         self.assertEqual(len(names), len(set(names)))
+        run, = [s for found in trace.slices.values() for s in found if s[2]["name"] == "inference"]
+        for key, found in trace.slices.items():
+            self.assertTrue(all(run[0] <= s[0] and s[1] <= run[1] + 2000 for s in found))  # rounded to microseconds
+        parts = [s[2]["name"] for key, found in trace.slices.items() for s in found if trace.lanes[key] == "digits Runtraces"]
+        self.assertEqual(set(parts) - {"queue wait", "acquire HVX + HMX", "acquire VTCM"}, {"inference", "execute"})
         self.assertTrue(any("convLeft1" in name for name in names))
         self.view("--output", "only.json")  # without a schematic there is nothing else to show
         self.assertEqual(self.read("only.json"), self.read("t_host.json"))
@@ -87,6 +100,71 @@ class Timelines(TraceTest):
         self.refused("--schematic", "b/net.bin", "--zoom_start", "convLeft1", "--zoom_end", "convRight2", says="no way leads")
         self.refused("--schematic", "b/net.bin", "--zoom_start", "nothing", says=["nothing", "--zoom_start"])
         self.refused("--zoom_start", "convLeft1", says="--schematic")
+
+    def with_keys(self, **features):
+        """The trace with all keys off but some."""
+        off = dict.fromkeys(KEYS, False)
+        off.update(features)
+        self.view("--schematic", "b/net.bin", "--output", "k.json", "--config", self.config(**off))
+        return self.trace("k.json")
+
+    def test_every_key_acts(self):
+        none = self.with_keys()
+        self.assertEqual((none.counters, none.flows), ({}, {}))
+        self.assertEqual(sorted(none.lanes.values()), sorted(UNITS))
+        self.assertEqual(sorted(self.with_keys(runtrace=True).lanes.values()), sorted(UNITS + ["digits Runtraces", "digits Yields"]))
+        self.assertEqual({k[0] for k in self.with_keys(enable_input_output_flow_events=True).flows}, {"input-output"})
+        self.assertEqual({k[0] for k in self.with_keys(enable_sequencer_flow_events=True).flows}, {"sequencer"})
+        self.assertTrue(self.with_keys(memory_info=True).counters)
+        default = self.trace("t.json")  # as the guide says what is on without settings
+        self.assertTrue(default.counters and "digits Yields" in default.lanes.values())
+        self.assertEqual(default.flows, {})
+
+    def test_memory(self):
+        """What rates add up to over time are the bytes that transfers move; VTCM is never fuller than the plan says."""
+        trace = self.with_keys(memory_info=True)
+        self.assertEqual({name for _, name in trace.counters}, {"DRAM read", "DRAM write", "VTCM read", "VTCM write", "VTCM alloc"})
+        for lane, counter in (("DMA read", "DRAM read"), ("DMA write", "DRAM write")):
+            points = trace.counters[1, counter]
+            bytes_ = sum(rate * (b[0] - a[0]) for a, b in zip(points, points[1:]) for rate in (a[1],))
+            self.assertAlmostEqual(bytes_ / sum(e["args"]["bytes"] for _, _, e in trace.lane(lane)), 1, places=6)
+            self.assertEqual(points[-1][1], 0)
+        summary = json.loads(self.succeeds("qnn-context-binary-utility", "--context_binary", "b/net.bin", "--memory_map", "json"))["graphs"][0]
+        alloc = [v for _, v in trace.counters[1, "VTCM alloc"]]
+        self.assertEqual(max(alloc), max(s["live"] for s in summary["steps"]))
+        self.assertLessEqual(max(alloc), summary["vtcm"])
+        self.assertEqual(alloc[-1], 0)
+        written = sum(v * (b[0] - a[0]) for a, b in zip(trace.counters[1, "VTCM write"], trace.counters[1, "VTCM write"][1:]) for v in (a[1],))
+        outputs = 48 * 48 * 32 * 13  # of 13 operators; those that are part of a product write nothing more
+        self.assertGreater(written, outputs / 2)
+
+    def test_arrows(self):
+        """An arrow for every operand, from the operator that makes it; it never goes back (the kit checks that)."""
+        trace = self.with_keys(enable_input_output_flow_events=True)
+
+        def ends(ends_of):
+            found = []
+            for kind in "sf":
+                e = ends_of[kind]
+                at = round(float(e["ts"]) * 1000)
+                found.append(next(s[2]["args"]["op"] for s in trace.slices[e["pid"], e["tid"]] if s[0] <= at < max(s[1], s[0] + 1) and "op" in s[2]["args"]))
+            return tuple(found)
+        edges = {ends(f) for f in trace.flows.values()}
+        self.assertTrue({("convStart", "convLeft1"), ("convStart", "convRight1"), ("op", "add")} <= {tuple(n.replace("_relu", "") for n in e) for e in edges}, edges)
+
+    def test_services(self):
+        """A unit that waits for a transfer says so until the transfer is done."""
+        trace = self.trace("t.json")
+        waits = [(key, s) for key, found in trace.slices.items() for s in found if s[2]["name"] == "DmaCheckpointWait"]
+        self.assertTrue(waits)
+        done = {s[1] for s in trace.lane("DMA read")}
+        for _, (_, end, e) in waits:
+            self.assertIn(end, done)
+            self.assertEqual(e["cat"], "System Service")
+        sets = [e for e in trace.instants if e["name"] == "DmaCheckpointSet"]
+        self.assertEqual(len(sets), len(waits))
+        kinds = {e["cat"] for lane in ("DMA read", "DMA write") for _, _, e in trace.lane(lane)}
+        self.assertEqual(kinds, {"DramToTcm", "TcmToDram"})
 
     def test_settings(self):
         """Every key of the guide is known; others, other types and files that are not there are refused, and leave the former output."""

@@ -120,7 +120,7 @@ class Trace:
         for lane, found in self.slices.items():
             assert lane in self.lanes and lane in self.order, "a lane without a name or place: %s" % (lane,)
             assert lane[0] in self.processes, "a process without a name: %d" % lane[0]
-            found.sort(key=lambda s: s[:2])
+            found.sort(key=lambda s: (s[0], -s[1]))
             open_until = []
             for begin, end, e in found:  # nested slices are those that end within the one around them
                 while open_until and open_until[-1] <= begin:

@@ -106,39 +106,34 @@ static void put_run(struct trace_out *out, struct host_run *run, uint32_t proces
     }
 }
 
-static void put_lanes(struct trace_out *out, const char *name, uint32_t process, uint32_t n_lanes)
+static void put_lanes(struct trace_out *out, uint32_t process, uint32_t n_lanes)
 {
-    CLEANUP(str_finish) struct str text;
     char lane[32];
 
-    str_init(&text);
-    str_addf(&text, "%s (this computer, measured)", name);
-    trace_put_process(out, process, str_text(&text));
     for (uint32_t k = 0; k < n_lanes; k++) {
         snprintf(lane, sizeof lane, "operators %u", k);
         trace_put_lane(out, process, k + 1, lane);
     }
 }
 
-/* Runs stand where they were, the first one at zero. */
-uint32_t trace_put_host(struct trace_out *out, const struct prof_log *log, const char *name, uint32_t process)
+/* Runs stand where they were, the first one at zero, and their nodes behind what a run waits for. */
+uint32_t trace_put_host(struct trace_out *out, const struct prof_log *log, uint32_t process)
 {
     uint32_t runs = 0, n_lanes = 0;
-    uint64_t first_us = 0;
+    uint64_t first_us = trace_first_run(log);
 
     for (uint32_t k = 0; k < log->n_records; k++) {
         const struct prof_log_record *r = &log->records[k];
         struct host_run run = { 0 };
 
         if (list_spans(r, &run) && run.spans.n) {
-            first_us = runs++ ? first_us : r->start_us;
-            put_run(out, &run, process, r->start_us - first_us);
+            runs++;
+            put_run(out, &run, process, r->start_us - first_us + trace_run_acquired(r));
             for (uint32_t lane = n_lanes; lane < MOST_LANES; lane++)
                 n_lanes = run.end_us[lane] ? lane + 1 : n_lanes;
         }
         vec_finish(&run.spans);
     }
-    if (runs)
-        put_lanes(out, name, process, n_lanes);
+    put_lanes(out, process, n_lanes);
     return runs;
 }

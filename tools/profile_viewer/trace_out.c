@@ -92,6 +92,13 @@ void trace_put_counter(struct trace_out *out, uint32_t process, const char *name
             TIME_OF(ns), name, unit, value);
 }
 
+void trace_put_instant(struct trace_out *out, uint32_t process, uint32_t lane, uint64_t ns, const char *name)
+{
+    begin(out);
+    fprintf(out->to, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,\"ts\":" TIME ",\"name\":\"%s\"}", process, lane,
+            TIME_OF(ns), name);
+}
+
 void trace_put_arrow(struct trace_out *out, const struct trace_arrow *a)
 {
     begin(out);

@@ -34,6 +34,8 @@ void trace_put_slice(struct trace_out *out, const struct trace_slice *s); /* one
 void trace_put_counter(struct trace_out *out, uint32_t process, const char *name, const char *unit, uint64_t ns,
                        double value);
 
+void trace_put_instant(struct trace_out *out, uint32_t process, uint32_t lane, uint64_t ns, const char *name);
+
 /* An arrow from a slice to a slice: both times lie within them. */
 struct trace_arrow {
     uint64_t id;

@@ -55,45 +55,77 @@ static enum status open_graphs(struct view *v, const struct binary *b)
     return st;
 }
 
+static enum status put_device(struct trace_out *out, const struct view *v, uint32_t i)
+{
+    const struct trace_graph *t = &v->graphs[i];
+    const uint32_t process = i + 1;
+
+    TRY(trace_put_device(out, t, process));
+    TRY(trace_put_services(out, t, process));
+    if (v->config.runtrace)
+        TRY(trace_put_device_runs(out, t, v->job, process));
+    if (v->config.memory_info)
+        TRY(trace_put_memory(out, t, process));
+    return trace_put_flows(out, t, &v->config, process);
+}
+
 static enum status put_devices(const struct view *v)
 {
     struct trace_out out;
 
     trace_out_start(&out, v->job->to);
     for (uint32_t i = 0; i < v->n; i++)
-        TRY(trace_put_device(&out, &v->graphs[i], i + 1));
+        TRY(put_device(&out, v, i));
     trace_out_finish(&out);
     return ST_OK;
 }
 
 /* ---- this computer ---------------------------------------------------------------------------------------------------- */
 
-static uint32_t put_hosts(const struct profile_job *job, FILE *to)
+static void put_host_name(struct trace_out *out, const char *name, uint32_t process)
+{
+    CLEANUP(str_finish) struct str text;
+
+    str_init(&text);
+    str_addf(&text, "%s (this computer, measured)", name);
+    trace_put_process(out, process, str_text(&text));
+}
+
+/* Returns how many runs have a timeline of nodes; *whole: how many are shown as a whole. */
+static uint32_t put_hosts(const struct profile_job *job, const struct trace_config *c, FILE *to, uint32_t *whole)
 {
     struct trace_out out;
     uint32_t runs = 0;
 
+    *whole = 0;
     trace_out_start(&out, to);
-    for (size_t i = 0; i < job->n; i++)
-        runs += trace_put_host(&out, job->logs[i], job->names[i], THIS_COMPUTER + (uint32_t)i);
+    for (size_t i = 0; i < job->n; i++) {
+        uint32_t process = THIS_COMPUTER + (uint32_t)i;
+
+        put_host_name(&out, job->names[i], process);
+        runs += trace_put_host(&out, job->logs[i], process);
+        if (c->runtrace)
+            *whole += trace_put_host_runs(&out, job->logs[i], process);
+    }
     trace_out_finish(&out);
     return runs;
 }
 
 /* A log without a timeline has no file; neither has the standard output one beside it. */
-static enum status write_hosts(const struct profile_job *job)
+static enum status write_hosts(const struct profile_job *job, const struct trace_config *c)
 {
     char *data = NULL;
     size_t size = 0;
+    uint32_t whole;
     FILE *to = job->output ? open_memstream(&data, &size) : NULL;
     RETURN_IF(job->output && !to, ST_NO_MEMORY, "no memory for what this computer measured");
     if (!to)
         return ST_OK;
 
-    uint32_t runs = put_hosts(job, to);
+    uint32_t runs = put_hosts(job, c, to, &whole);
     bool written = fclose(to) == 0;
     enum status st = written ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for what this computer measured");
-    if (st == ST_OK && runs)
+    if (st == ST_OK && (runs || whole))
         st = trace_write_beside(job, "_host.json", data, size);
     free(data);
     return st;
@@ -106,7 +138,7 @@ static enum status write_view(struct view *v, const struct binary *b)
     const struct trace_set set = { v->job, &v->config, v->graphs, v->n, b };
 
     TRY(put_devices(v));
-    TRY(write_hosts(v->job));
+    TRY(write_hosts(v->job, &v->config));
     return trace_write_files(&set);
 }
 
@@ -156,6 +188,7 @@ static bool any_table(const struct profile_job *job)
 static enum status write_all(const struct profile_job *job, bool tables)
 {
     struct view v = { .job = job };
+    uint32_t whole;
 
     TRY(trace_config_read(job->config, &v.config));
     if (job->schematic)
@@ -165,9 +198,9 @@ static enum status write_all(const struct profile_job *job, bool tables)
     if (tables && any_table(job)) {
         uint32_t n = 0;
         TRY(put_tables(job, &n));
-        return write_hosts(job);
+        return write_hosts(job, &v.config);
     }
-    RETURN_IF(!put_hosts(job, job->to), ST_INVALID_ARG,
+    RETURN_IF(!put_hosts(job, &v.config, job->to, &whole), ST_INVALID_ARG,
               "the log has no timeline; run with --profiling_level detailed --profiling_option optrace, or give the context "
               "binary that ran with --schematic FILE");
     return ST_OK;
