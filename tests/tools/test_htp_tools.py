@@ -129,7 +129,7 @@ class Htp(support.ToolTest):
         names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
         spans = {}
         for e in events:
-            if e["ph"] == "X" and (e["pid"], e["tid"]) in names:
+            if e["ph"] == "X" and "start_cycle" in e["args"]:  # work of operators
                 spans.setdefault(names[e["pid"], e["tid"]], []).append((e["args"]["start_cycle"], e["args"]["cycles"], e["args"]["op"], e["args"]["command"]))
         for found in spans.values():
             found.sort()
@@ -146,7 +146,7 @@ class Htp(support.ToolTest):
         self.write("config.json", json.dumps({"features": {"qhas_json": True, "traceback": True}}))
         self.succeeds(*view, "--schematic", "b/digits_schematic.bin", "--config", "config.json", "--output", "chrometrace.json")
         names, spans, events = self.lanes("chrometrace.json")
-        self.assertEqual(sorted(names.values()), ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3"])
+        self.assertEqual(sorted(names.values()), ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "digits Runtraces", "digits Yields"])
         self.assertTrue(spans["HMX"] and spans["HVX 0"] and spans["DMA read"])  # ten numbers go in no time
         report = json.loads(self.read("chrometrace_qnn_htp_analysis_summary.json"))[0]
         end = max(start + cycles for found in spans.values() for start, cycles, _, _ in found)

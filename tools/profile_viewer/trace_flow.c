@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrows between slices: from where an operand is made to where it is used, and along the order in which the sequencer takes
- * commands. An arrow goes from the last slice that is done before the first one at the other end begins; where operators hand
- * lines to each other, the first lines. */
+/* Arrows between slices: from where an operand is made to where it is used, and along the order in which the
+ * sequencer takes commands. An arrow goes from the last slice that is done before the first one at the other end
+ * begins; where operators hand lines to each other, that is the first lines. */
 #include "base/mem.h"
 #include "profile_viewer/trace_device.h"
 
-/* Numbers of spans by what they belong to: those of k are spans[first[k]] … spans[first[k + 1] - 1], in the order of time. */
+/* Numbers of spans by what they belong to: those of k are spans[first[k]] … spans[first[k + 1] - 1], in order of time. */
 struct index {
     uint32_t *first, *spans;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole executions: how long one takes, what it waits for, and when it gives way to others. On the device's clock that is the
- * estimate; on this computer's, what was measured of every run. The log has sums of a run and no moments, so what a run
- * consists of stands one behind the other from its beginning. */
+/* Whole executions: how long one takes, what it waits for, and when it gives way to others. On the device's clock
+ * that is the estimate; on this computer's, what was measured of every run. The log has sums of a run and no moments,
+ * so what a run consists of stands one behind the other from its beginning. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -106,7 +106,8 @@ static void put_device_yields(struct trace_out *out, const struct trace_graph *t
                                  .end_ns = trace_ns(t, at + cycles),
                                  .name = names[i] };
         trace_begin_slice(out, &s);
-        fprintf(out->to, "\"bytes\":%" PRIu64 ",\"yields\":%.3f,\"measured_wait_us\":%" PRIu64
+        fprintf(out->to,
+                "\"bytes\":%" PRIu64 ",\"yields\":%.3f,\"measured_wait_us\":%" PRIu64
                 ",\"note\":\"the log does not say when; shown behind the execution\"",
                 bytes, (double)runs->yields / (double)runs->n, runs->wait_us / runs->n);
         trace_end_slice(out);
@@ -179,11 +180,9 @@ static void put_run(struct trace_out *out, const struct prof_log_record *r, uint
                                           { YIELD_RESTORE, "restore VTCM" } };
     bool there = false;
     uint64_t end_us = start_us + (r->stop_us - r->start_us);
-    struct trace_slice s = { .process = process,
-                             .lane = lane,
-                             .begin_ns = start_us * NS_PER_US,
-                             .end_ns = end_us * NS_PER_US,
-                             .name = "inference" };
+    struct trace_slice s = {
+        .process = process, .lane = lane, .begin_ns = start_us * NS_PER_US, .end_ns = end_us * NS_PER_US, .name = "inference"
+    };
 
     trace_begin_slice(out, &s);
     fprintf(out->to, "\"rpc_us\":%" PRIu64 ",\"yields\":%" PRIu64, value_of(r, RPC, &there), value_of(r, YIELDS, &there));
