@@ -152,6 +152,21 @@ class Timelines(TraceTest):
         edges = {ends(f) for f in trace.flows.values()}
         self.assertTrue({("convStart", "convLeft1"), ("convStart", "convRight1"), ("op", "add")} <= {tuple(n.replace("_relu", "") for n in e) for e in edges}, edges)
 
+    def test_cores(self):
+        """Two cores: each has lanes and rates of its own, named so."""
+        self.write("htp.json", '{"graphs": [{"graph_names": ["digits"], "num_cores": 2}], "devices": [{"soc_model": 52}]}')
+        self.write("config.json", json.dumps({"backend_extensions": {"shared_library_path": os.path.join(support.BIN, "libQnnHtpNetRunExtensions.so"),
+                                                                     "config_file_path": self.path("htp.json")}}))
+        self.prepare(branches(), config=("--config_file", "config.json"))
+        trace = self.with_keys(memory_info=True, enable_input_output_flow_events=True, enable_sequencer_flow_events=True)
+        self.assertEqual(sorted(trace.lanes.values()), sorted("Core %d: %s" % (core, unit) for core in (0, 1) for unit in UNITS))
+        for core in (0, 1):
+            for lane, counter in (("DMA read", "DRAM read"), ("DMA write", "DRAM write")):
+                points = trace.counters.get((1, "Core %d: %s" % (core, counter)), [(0, 0)])
+                moved = sum(a[1] * (b[0] - a[0]) for a, b in zip(points, points[1:]))
+                self.assertAlmostEqual(moved, sum(e["args"]["bytes"] for _, _, e in trace.lane("Core %d: %s" % (core, lane))), delta=1)
+            self.assertTrue(trace.lane("Core %d: HMX" % core))
+
     def test_services(self):
         """A unit that waits for a transfer says so until the transfer is done."""
         trace = self.trace("t.json")

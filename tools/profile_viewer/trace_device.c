@@ -82,9 +82,10 @@ static void put_bytes(FILE *to, const struct binary_moves *m, enum binary_unit u
         const char *reason;
         uint64_t bytes;
         enum binary_unit unit;
-    } all[] = { { "weights", m->weights, UNIT_FETCH }, { "inputs", m->inputs, UNIT_FETCH },
-                { "fill", m->fill, UNIT_FETCH },       { "exchanged", m->exchanged, UNIT_FETCH },
-                { "outputs", m->outputs, UNIT_STORE }, { "spill", m->spill, UNIT_STORE } };
+    } all[] = { { "weights", m->weights, UNIT_FETCH },    { "inputs", m->inputs, UNIT_FETCH },
+                { "fill", m->fill, UNIT_FETCH },          { "exchanged", m->exchanged, UNIT_FETCH },
+                { "outputs", m->outputs, UNIT_STORE },    { "spill", m->spill, UNIT_STORE },
+                { "exchanged", m->exchanged, UNIT_STORE } };
 
     fprintf(to, ",\"bytes\":%" PRIu64, unit == UNIT_FETCH ? binary_moves_in(m) : binary_moves_out(m));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -20,7 +20,7 @@ static const char *const names[COUNTERS] = { "DRAM read", "DRAM write", "VTCM re
 struct change {
     uint64_t ns;
     double rate;
-    uint8_t counter;
+    uint8_t core, counter;
     bool begins;
 };
 
@@ -29,14 +29,14 @@ struct rates {
     bool failed;
 };
 
-static void add(struct rates *r, enum counter c, uint64_t begin, uint64_t end, double bytes)
+static void add(struct rates *r, uint32_t core, enum counter c, uint64_t begin, uint64_t end, double bytes)
 {
     if (begin >= end || bytes <= 0)
         return;
     for (int i = 0; i < 2; i++) {
         struct change *to = vec_push(&r->changes);
         if (to)
-            *to = (struct change){ i ? end : begin, bytes / (double)(end - begin), (uint8_t)c, !i };
+            *to = (struct change){ i ? end : begin, bytes / (double)(end - begin), (uint8_t)core, (uint8_t)c, !i };
         r->failed |= !to;
     }
 }
@@ -44,6 +44,8 @@ static void add(struct rates *r, enum counter c, uint64_t begin, uint64_t end, d
 static int by_time(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
+    if (x->core != y->core)
+        return x->core < y->core ? -1 : 1;
     if (x->counter != y->counter)
         return x->counter < y->counter ? -1 : 1;
     return (x->ns > y->ns) - (x->ns < y->ns);
@@ -85,18 +87,28 @@ static void add_span(struct rates *r, const struct trace_graph *t, const struct 
     if (s->unit == UNIT_FETCH || s->unit == UNIT_STORE) {
         bool in = s->unit == UNIT_FETCH;
         double bytes = (double)(in ? binary_moves_in(&moves[s->command]) : binary_moves_out(&moves[s->command]));
-        add(r, in ? DRAM_READ : DRAM_WRITE, begin, end, bytes);
-        add(r, in ? VTCM_WRITE : VTCM_READ, begin, end, bytes);
+        add(r, s->core, in ? DRAM_READ : DRAM_WRITE, begin, end, bytes);
+        add(r, s->core, in ? VTCM_WRITE : VTCM_READ, begin, end, bytes);
     } else if (s->unit == main_unit(n) && cycles[s->node]) {
         double part = (double)s->cycles / (double)cycles[s->node];
-        add(r, VTCM_READ, begin, end, part * operand_bytes(t->g, n->in, n->n_in));
-        add(r, VTCM_WRITE, begin, end, part * operand_bytes(t->g, n->out, n->n_out));
+        add(r, s->core, VTCM_READ, begin, end, part * operand_bytes(t->g, n->in, n->n_in));
+        add(r, s->core, VTCM_WRITE, begin, end, part * operand_bytes(t->g, n->out, n->n_out));
     }
 }
 
 /* ---- events ----------------------------------------------------------------------------------------------------------- */
 
-static void put_rates(struct trace_out *out, const struct rates *r, uint32_t process)
+/* A name says which core it is where there are several. */
+static void put_rate(struct trace_out *out, const struct trace_graph *t, uint32_t process, const struct change *c,
+                     double rate)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "Core %u: %s", c->core, names[c->counter]);
+    trace_put_counter(out, process, t->g->info.cores > 1 ? name : names[c->counter], "GB/s", c->ns, rate);
+}
+
+static void put_rates(struct trace_out *out, const struct trace_graph *t, const struct rates *r, uint32_t process)
 {
     double rate = 0;
     uint32_t open = 0;
@@ -106,8 +118,9 @@ static void put_rates(struct trace_out *out, const struct rates *r, uint32_t pro
 
         rate += c->begins ? c->rate : -c->rate;
         open += c->begins ? 1 : UINT32_MAX;
-        if (!next || next->counter != c->counter || next->ns != c->ns)
-            trace_put_counter(out, process, names[c->counter], "GB/s", c->ns, open ? rate : 0);
+        bool last = !next || next->core != c->core || next->counter != c->counter || next->ns != c->ns;
+        if (last)
+            put_rate(out, t, process, c, open ? rate : 0);
         if (!open)
             rate = 0; /* what is left of rounding */
     }
@@ -129,6 +142,7 @@ static enum status put_alloc(struct trace_out *out, const struct trace_graph *t,
     CLEANUP(arena_finish) struct arena a;
     struct memory_map map;
     uint64_t at = 0;
+    const char *name = t->g->info.cores > 1 ? "VTCM alloc (each core)" : "VTCM alloc"; /* they have one plan */
 
     arena_init(&a);
     uint64_t *begins = arena_array(&a, uint64_t, t->g->n_steps + 1);
@@ -141,9 +155,9 @@ static enum status put_alloc(struct trace_out *out, const struct trace_graph *t,
         if (begins[s] == UINT64_MAX)
             continue;
         at = begins[s] > at ? begins[s] : at; /* a transfer of a later step may have come first */
-        trace_put_counter(out, process, "VTCM alloc", "bytes", trace_ns(t, at), (double)map.steps[s].live);
+        trace_put_counter(out, process, name, "bytes", trace_ns(t, at), (double)map.steps[s].live);
     }
-    trace_put_counter(out, process, "VTCM alloc", "bytes", trace_ns(t, t->end), 0);
+    trace_put_counter(out, process, name, "bytes", trace_ns(t, t->end), 0);
     return ST_OK;
 }
 
@@ -159,7 +173,7 @@ enum status trace_put_memory(struct trace_out *out, const struct trace_graph *t,
     for (uint32_t i = 0; i < t->n; i++)
         add_span(&r, t, &t->spans[i].span, cycles, moves);
     qsort(r.changes.at, r.changes.n, sizeof r.changes.at[0], by_time);
-    put_rates(out, &r, process);
+    put_rates(out, t, &r, process);
     vec_finish(&r.changes);
     RETURN_IF(r.failed, ST_NO_MEMORY, "no memory for the counters of graph \"%s\"", t->g->info.name);
     return put_alloc(out, t, process);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "profile_viewer/trace_device.h"
 
-enum { MOST_LANES = 80 };
+enum { MOST_LANES = 80 }; /* of a core */
 
 struct service {
     struct trace_out *out;
@@ -18,7 +18,7 @@ struct service {
     uint64_t *fetched; /* per command: when its transfer is done, 0: it has none */
     uint64_t *done;    /* per node: when its last span so far is done */
     uint32_t *makers;  /* per tensor: the node that makes it */
-    uint64_t free_at[MOST_LANES];
+    uint64_t free_at[BINARY_MAX_CORES][MOST_LANES];
 };
 
 static enum status list(struct service *s)
@@ -92,7 +92,8 @@ static void explain(struct service *s, const struct binary_span *p, uint32_t lan
         return;
     if (fetched > from && fetched <= p->start) {
         put(s, p, lane, "DmaCheckpointWait", from, fetched);
-        trace_put_instant(s->out, s->process, LANE_READ, trace_ns(s->t, fetched - 1), "DmaCheckpointSet");
+        trace_put_instant(s->out, s->process, p->core * LANE_CORE + LANE_READ, trace_ns(s->t, fetched - 1),
+                          "DmaCheckpointSet");
         return;
     }
     uint64_t done = operand_done(s, p->node, from, p->start);
@@ -105,8 +106,8 @@ enum status trace_put_services(struct trace_out *out, const struct trace_graph *
     CLEANUP(finish) struct service s = { .out = out, .t = t, .process = process };
 
     TRY(list(&s));
-    for (uint32_t i = 0; i < MOST_LANES; i++)
-        s.free_at[i] = t->begin;
+    for (uint32_t i = 0; i < BINARY_MAX_CORES * MOST_LANES; i++)
+        s.free_at[i / MOST_LANES][i % MOST_LANES] = t->begin;
     for (uint32_t i = 0; i < t->n; i++) {
         const struct binary_span *p = &t->spans[i].span;
         uint32_t copies = p->unit == UNIT_VECTOR && p->all ? t->g->timeline.threads : 1;
@@ -114,10 +115,11 @@ enum status trace_put_services(struct trace_out *out, const struct trace_graph *
 
         for (uint32_t k = 0; k < copies && (p->unit == UNIT_MATRIX || p->unit == UNIT_VECTOR); k++) {
             uint32_t lane = trace_lane_of(&t->spans[i]) + k;
-            if (lane >= MOST_LANES)
+            if (lane % LANE_CORE >= MOST_LANES)
                 continue;
-            explain(&s, p, lane, s.free_at[lane]);
-            s.free_at[lane] = end > s.free_at[lane] ? end : s.free_at[lane];
+            uint64_t *free_at = &s.free_at[p->core][lane % LANE_CORE];
+            explain(&s, p, lane, *free_at);
+            *free_at = end > *free_at ? end : *free_at;
         }
         s.done[p->node] = end > s.done[p->node] ? end : s.done[p->node];
     }
