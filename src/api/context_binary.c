@@ -258,7 +258,7 @@ static enum status read_options(const struct context_source *s, struct context_o
     o->device = s->device;
     o->cfg.from_binary = true;
     o->cfg.list = s->list;
-    o->cfg.binary = s->provider ? NULL : s->data;
+    o->cfg.binary = s->given ? NULL : s->data;
     o->cfg.binary_bytes = s->size;
     TRY(context_options_read(s->config, o));
     if (s->list_config && *s->list_config)
