@@ -188,7 +188,7 @@ class Htp(support.ToolTest):
         self.succeeds(*view, "--reader", READER, "--schematic", "b/digits_schematic.bin", "--output", "chrometrace.json")
         names, spans, _ = self.lanes("chrometrace.json")
         units = ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3"]
-        self.assertEqual(sorted(names.values()), ["Core %d: %s" % (core, unit) for core in (0, 1) for unit in units])
+        self.assertEqual(sorted(names.values()), ["Core %d: %s" % (core, unit) for core in (0, 1) for unit in units] + ["digits Runtraces", "digits Yields"])
         self.assertTrue(spans["Core 0: HMX"])  # operators this small are not cut; test_htp_cores.c has larger ones
         self.assertIn("HTP 1: HMX busy", self.succeeds(*view))
         self.fails("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--config_file",
