@@ -52,7 +52,7 @@ __attribute__((destructor)) static void free_messages(void)
 static const char *meaning_of(Qnn_ErrorHandle_t h)
 {
     uint32_t code = (uint32_t)QNN_GET_ERROR_CODE(h);
-    const struct error_row *row = error_find(code);
+    const struct qnn_error *row = qnn_error_find(code);
     return h == QNN_SUCCESS ? "success" : row ? row->meaning : NULL;
 }
 
@@ -74,7 +74,7 @@ Qnn_ErrorHandle_t QnnError_getVerboseMessage(Qnn_ErrorHandle_t errorHandle, cons
     if (!errorMessage)
         return QNN_ERROR_INVALID_ARGUMENT;
     uint32_t code = (uint32_t)QNN_GET_ERROR_CODE(errorHandle);
-    const struct error_row *row = error_find(code);
+    const struct qnn_error *row = qnn_error_find(code);
     const char *meaning = meaning_of(errorHandle), *why = errorHandle == QNN_SUCCESS ? NULL : error_last_text(code);
     if (!meaning)
         return QNN_ERROR_INVALID_ERROR_HANDLE;

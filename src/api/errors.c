@@ -75,19 +75,6 @@ static const uint16_t codes[COMP_COUNT][ST_COUNT] = {
 
 enum { GENERAL = 1100 };
 
-const struct error_row *error_find(uint32_t code)
-{
-    unsigned lo = 0, hi = error_table_size;
-    while (lo < hi) {
-        unsigned mid = (lo + hi) / 2;
-        if (error_table[mid].code < code)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < error_table_size && error_table[lo].code == code ? &error_table[lo] : NULL;
-}
-
 static uint32_t code_of(enum component c, enum status st)
 {
     uint32_t code = codes[c][st] ? codes[c][st] : common[st];
@@ -96,7 +83,7 @@ static uint32_t code_of(enum component c, enum status st)
 
 static void report(enum log_level level, uint32_t code, const char *text)
 {
-    const struct error_row *row = error_find(code);
+    const struct qnn_error *row = qnn_error_find(code);
     thread_words()->last_code = code; /* its explanation is status_text() as long as nothing else has failed */
     api_log(level, "%s %u 0x%x: %s", row ? row->name : "QNN_ERROR", code, code, text);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "QNN/QnnCommon.h"
+#include "base/qnn_errors.h"
 #include "base/status.h"
 
 enum component {
@@ -29,15 +30,6 @@ enum component {
     COMP_SYSTEM_TENSOR,
     COMP_COUNT
 };
-
-struct error_row {
-    uint32_t code;
-    const char *name, *meaning;
-};
-extern const struct error_row error_table[];
-extern const unsigned error_table_size;
-
-const struct error_row *error_find(uint32_t code); /* NULL when unknown */
 
 /* The code of `st` for a component; remembers and logs the explanation of a failure. ST_OK gives QNN_SUCCESS. */
 Qnn_ErrorHandle_t api_error(enum component c, enum status st);

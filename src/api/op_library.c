@@ -40,7 +40,7 @@ static struct package *all;
 
 static const char *code_name(uint64_t code)
 {
-    const struct error_row *row = code <= UINT32_MAX ? error_find((uint32_t)code) : NULL;
+    const struct qnn_error *row = code <= UINT32_MAX ? qnn_error_find((uint32_t)code) : NULL;
     return row ? row->name : "not a code of QNN";
 }
 

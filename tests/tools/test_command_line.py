@@ -54,7 +54,13 @@ class CommandLine(support.ToolTest):
     def test_error_names(self):
         self.assertIn("QNN_GRAPH_ERROR_INVALID_TENSOR 6004 0x1774", self.succeeds("qnn-net-run", "--explain_error", "6004"))
         self.assertIn("QNN_CONTEXT_ERROR_NOT_FINALIZED 5003 0x138b", self.succeeds("qnn-net-run", "--explain_error", "0x138b"))
-        self.assertIn("unknown error", self.succeeds("qnn-net-run", "--explain_error", "64000"))
+        page = self.succeeds("qnn-net-run", "--explain_error", "14001")
+        for words in ("QNN_DEVICE_ERROR_INVALID_CONFIG 14001 0x36b1: a configuration entry", "on a device: mostly the skel library", "here: "):
+            self.assertIn(words, page)
+        self.assertIn("QNN_SUCCESS", self.succeeds("qnn-net-run", "--explain_error", "0"))
+        self.fails("qnn-net-run", "--explain_error", "64000", says="unknown error")
+        self.fails("qnn-net-run", "--explain_error", "71540", says=["71540 0x11774 is no error code", "QNN_GRAPH_ERROR_INVALID_TENSOR 6004"])
+        self.fails("qnn-net-run", "--explain_error", "-5", says=["-5 is no error code", "-errno"])
         self.fails("qnn-net-run", "--explain_error", "five", says="is not a number")
 
     def test_libraries(self):
@@ -105,6 +111,12 @@ class CommandLine(support.ToolTest):
         config('{"context_configs": {"context_priority": "urgent"}}', "urgent")
         config('{"backend_extensions": {"shared_library_path": "libNone.so"}}', ["backend_extensions/shared_library_path", "libNone.so"])
         config('{', "c.json")
+
+    def test_names_are_said_once(self):
+        done = self.run_tool("qnn-net-run", "--backend", support.CPU, "--retrieve_context", self.write("bad.bin", b"OQNB" + bytes(60)), "--input_list", self.write("l", ""))
+        self.assertEqual(done.returncode, 1)
+        line = next(text for text in done.stderr.splitlines() if "[ ERROR ]" in text)
+        self.assertEqual(line.count("QNN_CONTEXT_ERROR_BINARY_VERSION") + line.count("QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY"), 1, line)
 
     def test_validator(self):
         text = self.succeeds("qnn-platform-validator", "--backend", "cpu", "--testBackend")

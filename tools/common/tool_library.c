@@ -180,6 +180,15 @@ enum status library_open_system(const char *path, const char *beside, struct lib
                        QNN_SYSTEM_API_VERSION_MINOR);
 }
 
+/* Explanations of the libraries begin with "NAME (code, 0xcode): ", which the tools' own messages say, too. */
+static const char *without_name(const char *why, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *end = strstr(why, "): ");
+
+    return strncmp(why, name, n) == 0 && why[n] == ' ' && why[n + 1] == '(' && end ? end + 3 : why;
+}
+
 enum status library_fail(const QNN_INTERFACE_VER_TYPE *api, Qnn_ErrorHandle_t error, const char *fmt, ...)
 {
     char what[512];
@@ -194,6 +203,7 @@ enum status library_fail(const QNN_INTERFACE_VER_TYPE *api, Qnn_ErrorHandle_t er
         text = NULL;
     uint32_t code = (uint32_t)QNN_GET_ERROR_CODE(error);
     const char *why = text && text[0] ? text : brief ? brief : "";
+    why = without_name(why, error_name(code));
     enum status st = status_fail(ST_STATE, "%s: %s %" PRIu32 " 0x%" PRIx32 "%s%s", what, error_name(code), code, code,
                                  why[0] ? ": " : "", why);
     if (text && api->errorFreeVerboseMessage)

@@ -11,6 +11,7 @@
 #include "QNN/LPAI/QnnLpaiCommon.h"
 #include "base/str.h"
 #include "common/error_names.h"
+#include "common/error_page.h"
 #include "common/tensor_text.h"
 #include "common/tool_log.h"
 #include "net_run/graph_run.h"
@@ -229,19 +230,8 @@ static void ask_for_performance(const struct net_run *o, const struct session *s
 
 static int explain_error(const struct net_run *o)
 {
-    char *end;
-    unsigned long code = strtoul(o->explain_error, &end, 0);
-    struct library_backend backend = { 0 };
-    const char *text = NULL;
-    if (*end || !o->explain_error[0])
-        return tool_report("--explain_error", status_fail(ST_INVALID_ARG, "\"%s\" is not a number", o->explain_error));
-    if (o->session.backend && library_open_backend(o->session.backend, &backend) != ST_OK)
-        return tool_report("Could not load backend", ST_INVALID_ARG);
-    if (backend.library)
-        backend.api.errorGetMessage(code, &text);
-    tool_say("%s %lu 0x%lx%s%s", error_name(code), code & 0xffff, code & 0xffff, text ? ": " : "", text ? text : "");
-    library_close(backend.library);
-    return 0;
+    enum status st = error_page(o->explain_error);
+    return st == ST_OK ? 0 : tool_report("--explain_error", st);
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table: every error code of the public headers with its name and one sentence, ordered by code. */
-#include "api/errors.h"
+#include "base/qnn_errors.h"
 
-const struct error_row error_table[] = {
+#include <stddef.h>
+
+static const struct qnn_error errors[] = {
     { 1000, "QNN_COMMON_ERROR_NOT_SUPPORTED", "the feature is not supported by this backend" },
     { 1002, "QNN_COMMON_ERROR_MEM_ALLOC", "out of memory" },
     { 1003, "QNN_COMMON_ERROR_SYSTEM", "the operating system refused a request" },
@@ -122,4 +124,19 @@ const struct error_row error_table[] = {
     { 30010, "QNN_SYSTEM_CONTEXT_ERROR_MALFORMED_BINARY", "the bytes are not a context binary of this library" },
     { 31000, "QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC", "out of memory" },
 };
-const unsigned error_table_size = sizeof error_table / sizeof error_table[0];
+
+const struct qnn_error *qnn_error_find(uint64_t code)
+{
+    size_t lo = 0, hi = sizeof(errors) / sizeof(errors[0]);
+
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        if (errors[mid].code == code)
+            return &errors[mid];
+        if (errors[mid].code < code)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
