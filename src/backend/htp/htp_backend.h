@@ -280,7 +280,9 @@ struct htp_binary {
     struct htp_binary *next;
     const struct binary *binary;
     struct htp_shared bytes;
-    uint32_t laid; /* of backend_context.lays */
+    const uint8_t *in; /* what of the binary is in the mapping, where client's buffers may take its place, NULL: nothing */
+    uint64_t in_bytes, in_at; /* in_at: in the mapping */
+    uint32_t laid;            /* of backend_context.lays */
     uint32_t users;
     uint32_t first;  /* of a graph that switches: the first that was loaded of those in it (htp_switch_bytes.c) */
     uint64_t copied; /* constants that could not be mapped */

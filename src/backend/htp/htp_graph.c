@@ -26,7 +26,7 @@ static enum status binary_get(struct backend_context *c, struct htp_session *s, 
         }
     struct htp_binary *h = mem_new(struct htp_binary);
     RETURN_IF(!h, ST_NO_MEMORY, "no memory to load a context binary");
-    *h = (struct htp_binary){ .next = c->binaries, .binary = b, .users = 1 };
+    *h = (struct htp_binary){ .next = c->binaries, .binary = b, .users = 1, .in = b->map, .in_bytes = b->size };
     enum status st = htp_shared_adopt(s, b->map, b->size, c->signal, &h->bytes);
     if (st != ST_OK) {
         mem_free(h);

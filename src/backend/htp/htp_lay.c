@@ -51,17 +51,25 @@ enum status htp_bytes_lay(struct backend_context *c, void *bytes, const struct b
     return st;
 }
 
+static enum status lay_one(struct backend_context *c, struct htp_session *s, const struct htp_binary *b,
+                           const struct backend_lay *lay)
+{
+    uint64_t from = (uintptr_t)c->lays_in + lay->at - (uintptr_t)b->in; /* wraps where it lies in front */
+    bool inside = b->in && from < b->in_bytes && lay->bytes <= b->in_bytes - from;
+    if (!inside)
+        return ST_OK;
+
+    struct rpc_mapping m = {
+        .fd = lay->fd, .offset = lay->offset, .bytes = lay->bytes, .over = b->bytes.map, .at = b->in_at + from
+    };
+    m.cancel = c->signal;
+    return htp_session_result(s, s->link->map_with(s->s, &m));
+}
+
 enum status htp_lay_all(struct backend_context *c, struct htp_session *s, struct htp_binary *b)
 {
-    uint32_t n = b->binary->map == c->lays_in ? (uint32_t)c->lays.n : 0;
-
-    for (; b->laid < n; b->laid++) {
-        const struct backend_lay *lay = &c->lays.at[b->laid];
-        struct rpc_mapping m = { .fd = lay->fd, .offset = lay->offset, .bytes = lay->bytes, .at = lay->at };
-        m.over = b->bytes.map;
-        m.cancel = c->signal;
-        TRY(htp_session_result(s, s->link->map_with(s->s, &m)));
-    }
+    for (; b->laid < c->lays.n; b->laid++)
+        TRY(lay_one(c, s, b, &c->lays.at[b->laid]));
     return ST_OK;
 }
 

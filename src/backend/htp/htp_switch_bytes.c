@@ -39,6 +39,11 @@ static enum status map_pick(struct htp_session *s, const struct binary_pick *p, 
 
     h->bytes.bytes = p->head.size + p->rest_bytes;
     h->copied = joined ? 0 : p->rest_bytes;
+    if (joined) {
+        h->in = p->rest;
+        h->in_bytes = p->rest_bytes;
+        h->in_at = p->head.size;
+    }
     return htp_session_result(s, st);
 }
 
