@@ -212,6 +212,8 @@ enum status binary_merged_size(const struct binary *const *parts, uint32_t n, co
 
 /* The bytes that a constant takes when it is stored so; as many as it has where that saves nothing. */
 uint64_t binary_stored_bytes(enum binary_storage storage, const uint8_t *data, uint64_t bytes);
+/* What compression leaves of a tensor's bytes; at most as many as it has. */
+uint64_t binary_compressed_bytes(const uint8_t *data, uint64_t bytes);
 /* The same file with constants stored as their tensors say. An image that stays empty: none of them takes fewer bytes. */
 enum status binary_pack(const void *data, size_t size, struct binary_image *ret);
 /* Bytes of the file with plain constants; 0: it has them plain, or is no context binary, which binary_open explains. */
@@ -436,6 +438,8 @@ void binary_box_moves(const struct binary_box_op *o, const struct binary_box *b,
 void binary_box_slab_moves(const struct binary_box_op *o, const struct binary_box *b, const uint8_t *roles, uint32_t slabs,
                            struct binary_moves *ret);
 enum binary_role binary_role_of(enum binary_place place);
+/* Of the bytes of a tensor between operators, those that move: fewer where the graph has ENABLE_DLBC (binary_dlbc.c). */
+uint64_t binary_moved_compressed(const struct binary_graph *g, const struct tensor_desc *d, uint64_t bytes);
 /* What a node has of the window besides operands that are there whole, and what moves when it runs once; where there are no
  * tiles, as if its box were everything. */
 uint64_t binary_node_box_bytes(const struct binary_graph *g, uint32_t node);

@@ -250,6 +250,9 @@ void binary_node_moves(const struct binary_graph *g, uint32_t node, struct binar
     plan_moves(g, node, &s, ret);
     if (g->info.cores > 1 && !binary_is_transfer(n) && !binary_node_in_tiles(g, n))
         bin_add_core_moves(g, node, &s, ret);
+    ret->fill = binary_moved_compressed(g, s.in[0], ret->fill);
+    ret->exchanged = binary_moved_compressed(g, s.in[0], ret->exchanged);
+    ret->spill = binary_moved_compressed(g, s.out[0], ret->spill);
     if (share)
         ret->weights = (uint64_t)((unsigned __int128)ret->weights * share / BINARY_WHOLE);
 }

@@ -53,7 +53,9 @@ static uint32_t activated(struct events *e, const uint32_t *readers, uint32_t k,
 static void not_stored(struct events *e, uint32_t from, uint32_t to, uint32_t t)
 {
     const struct binary_tensor *between = &e->sim.g->tensors[t];
-    uint64_t bytes = between->place == PLACE_SPILL ? binary_tile_bytes(&between->desc) : 0,
+    uint64_t bytes = between->place == PLACE_SPILL
+                         ? binary_moved_compressed(e->sim.g, &between->desc, binary_tile_bytes(&between->desc))
+                         : 0,
              *sums[2] = { &e->moves[from].written, &e->moves[to].read };
     for (int i = 0; i < 2; i++)
         *sums[i] -= bytes < *sums[i] ? bytes : *sums[i];

@@ -321,14 +321,61 @@ static void test_cache(void **state)
     leave();
 }
 
+/* ---- compressed tensors ----------------------------------------------------------------------------------------------- */
+
+enum { FILL = 30009, SPILL, COMPRESSED_IO = 30034 };
+
+struct moved {
+    uint64_t cycles, fill, spill, io;
+    float y[WIDE * WIDE];
+};
+
+static void move(bool dlbc, struct moved *ret)
+{
+    static float x[WIDE * WIDE];
+    const QnnHtpGraph_CustomConfig_t custom[] = { OPTIMIZE(ENABLE_DLBC, dlbc), VTCM_MB(4) };
+    struct net n = { .graph = graph_with(custom, 2) };
+    Qnn_ProfileHandle_t profile;
+
+    x[7] = 1;
+    net_turns(&n, WIDE);
+    ret->cycles = finalize_cycles(n.graph);
+    Qnn_Tensor_t in = WITH(n.x, x);
+    Qnn_Tensor_t out = WITH(n.y, ret->y);
+    OK(q.profileCreate(at.backend, QNN_PROFILE_LEVEL_DETAILED, &profile));
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, profile, NULL));
+    ret->fill = sum_of(profile, FILL);
+    ret->spill = sum_of(profile, SPILL);
+    ret->io = sum_of(profile, COMPRESSED_IO);
+    OK(q.profileFree(profile));
+}
+
+/* Floats that are spilled and come back move as 81 of 100 bytes; inputs that are nearly all zero get small. */
+static void test_dlbc(void **state)
+{
+    (void)state;
+    static struct moved plain, compressed;
+
+    place_on(SM8750);
+    move(false, &plain);
+    move(true, &compressed);
+    assert_true(plain.spill > 0 && plain.fill > 0);
+    assert_in_range(compressed.spill, plain.spill * 81 / 100 - 64, plain.spill * 81 / 100);
+    assert_in_range(compressed.fill, plain.fill * 81 / 100 - 64, plain.fill * 81 / 100);
+    assert_true(compressed.cycles < plain.cycles);
+    assert_memory_equal(plain.y, compressed.y, sizeof plain.y);
+    assert_int_equal(plain.io, 0);
+    assert_in_range(compressed.io, 1, sizeof plain.y);
+    leave();
+}
+
 int main(void)
 {
     lib_open();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_relu_encoding),
-        cmocka_unit_test(test_activation_fusion),
-        cmocka_unit_test(test_short_depth),
-        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_relu_encoding), cmocka_unit_test(test_activation_fusion),
+        cmocka_unit_test(test_short_depth),   cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_dlbc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,13 @@
 #include "backend/htp/htp_cores.h"
 #include "backend/htp/htp_cost.h"
 
-enum { PERCENT = 100, DMA_EVENT = 30006, CACHE_EVENT = 30016, SOURCE_EVENT = 30020 }; /* the first of five */
+enum {
+    PERCENT = 100,
+    DMA_EVENT = 30006,
+    CACHE_EVENT = 30016,
+    SOURCE_EVENT = 30020,
+    COMPRESSED_EVENT = 30034
+};                    /* the first of five */
 enum { SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
 
 static const struct estimate_row {
@@ -112,6 +118,22 @@ static void add_source(const struct backend_graph *graph, const struct backend_r
         soc ? soc->name : "a device", graph->context->arch);
 }
 
+/* Of the client's tensors, by the data of this execution, what compression would leave; only those that are pointers. */
+static void add_compressed(const struct binary_graph *g, const struct backend_run *r)
+{
+    uint64_t plain = 0, compressed = 0;
+
+    for (uint32_t i = 0; i < g->n_io; i++) {
+        uint64_t bytes = desc_bytes(&g->tensors[g->io[i]].desc);
+        if (!r->io[i].data)
+            continue;
+        plain += bytes;
+        compressed += binary_compressed_bytes(r->io[i].data, bytes);
+    }
+    prof_addf(r->prof, r->prof_parent, COMPRESSED_EVENT, PROF_UNIT_BYTES, compressed,
+              "Bytes of inputs and outputs, compressed (of %llu of this execution)", (unsigned long long)plain);
+}
+
 void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
 {
     const struct binary_graph *g = graph->g;
@@ -134,6 +156,8 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
     if (g->info.options & HTP_GRAPH_SLC)
         prof_add(r->prof, r->prof_parent, CACHE_EVENT, PROF_UNIT_BYTES, cached_bytes(graph) * times,
                  "Bytes of fill and spill in the system level cache (estimated)");
+    if (g->info.dlbc)
+        add_compressed(g, r);
     add_source(graph, r);
     int32_t top = prof_add(r->prof, r->prof_parent, 3003, PROF_UNIT_CYCLES, g->info.cycles * times,
                            "Accelerator (execute) time (cycles)");

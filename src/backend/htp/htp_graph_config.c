@@ -84,11 +84,14 @@ static const struct htp_option optimization_rows[] = {
     OPTIMIZATION(FINALIZE_OPTIMIZATION_FLAG, .allowed = "1, 2 (default), 3", .take = take_level,
         .test = "test_htp_limits.c: test_levels",
         .effect = "effort of the search for an order of operators and for what lies in VTCM; recorded in the binary"),
-    OPTIMIZATION(ENABLE_DLBC, SWITCH, .at = AT(dlbc), .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_options.c: test_in_binary_info, test_htp_limits.c: test_dlbc_limits",
-        .effect = "recorded in the binary (htpDlbc), but tensors move uncompressed, here and in estimates; "
-                  "at most 32 graphs of a context, 16 together with ENABLE_DLBC_WEIGHTS, not with a group "
-                  "that shares a spill-fill buffer"),
+    OPTIMIZATION(ENABLE_DLBC, SWITCH, .at = AT(dlbc),
+        .test = "test_htp_acts.c: test_dlbc, test_htp_options.c: test_in_binary_info, test_htp_limits.c: "
+                "test_dlbc_limits",
+        .effect = "tensors between operators move compressed in the estimate, to 73 % (8 bits), 84 % (16 bits) or 81 % "
+                  "(floats), as measured on networks with real inputs (docs/cost.md); the client's tensors are as the "
+                  "client has them, and a detailed profile tells what compression would leave of those of this "
+                  "execution (30034). Results keep their bits. In the binary: htpDlbc. At most 32 graphs of a context, "
+                  "16 together with ENABLE_DLBC_WEIGHTS, not with a group that shares a spill-fill buffer"),
     OPTIMIZATION(ENABLE_DLBC_WEIGHTS, SWITCH, .at = AT(dlbc_weights),
         .test = "test_htp_storage.c: test_dlbc_weights, test_htp_limits.c: test_dlbc_limits",
         .effect = "constants are stored compressed in the binary, without loss, and unpacked once when it is "
