@@ -124,6 +124,7 @@ typedef struct {
         QnnContext_AsyncExecutionQueueDepth_t asyncExeQueueDepth;
         const char *const *enableGraphs;
         uint64_t memoryLimitHint;
+        uint64_t memoryLimitHintConfig;  /* the same, as the documents call it */
         uint8_t isPersistentBinary;
         QnnContext_BinaryCompatibilityType_t binaryCompatibilityType;
         uint8_t isGraphInitDeferred;

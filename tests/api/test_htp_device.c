@@ -208,8 +208,14 @@ static void test_from_platform(void **state)
     OK(q.deviceCreate(NULL, list, &d));
     OK(q.deviceGetInfo(d, &mine));
     assert_int_equal(chip_of(mine)->socModel, 57);
-    OK(q.deviceFreePlatformInfo(NULL, p));
     OK(q.deviceFree(d));
+
+    /* The same beyond a bus is refused. */
+    struct _QnnDevice_DeviceInfoExtension_t *extension = p->v1.hwDevices[0].v1.deviceInfoExtension;
+    extension->devType = QNN_HTP_DEVICE_TYPE_OFF_CHIP;
+    FAILS_SAYING(QNN_DEVICE_ERROR_INVALID_CONFIG, "device type 1", q.deviceCreate(NULL, list, &d));
+    extension->devType = QNN_HTP_DEVICE_TYPE_ON_CHIP;
+    OK(q.deviceFreePlatformInfo(NULL, p));
 }
 
 /* ---- contexts on devices ---------------------------------------------------------------------------------------------- */

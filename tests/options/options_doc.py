@@ -36,6 +36,10 @@ it), and moments that are too late are refused, with the option, the value and w
 """
 TITLES = {"device": "Device options", "context": "Context options", "graph": "Graph options", "graph optimization": "Types of the graph option OPTIMIZATION",
           "power": "Power options", "power memory": "Memory options of the performance infrastructure"}
+# What stands below some tables.
+NOTES = {"device": "The documents also list `PCIE_DEVICE_INFO_EXTENSION` and `ON_CHIP_DEVICE_INFO_EXTENSION` here. They are no options of the headers but what a client "
+                   "tells of hardware with `QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO` (`QnnHtpDevice_DeviceInfoExtension_t`): on-chip devices are used (VTCM, SoC, architecture, "
+                   "cores), PCIe devices are refused (test_htp_device.c: test_from_platform).\n\n"}
 # Where the options of each table are in the headers.
 ENUMS = {"device": ("QnnHtpDeviceConfigShared.h", "QnnHtpDevice_ConfigOption_t"), "context": ("QnnHtpContext.h", "QnnHtpContext_ConfigOption_t"),
          "graph": ("QnnHtpGraph.h", "QnnHtpGraph_ConfigOption_t"), "graph optimization": ("QnnHtpGraph.h", "QnnHtpGraph_OptimizationType_t"),
@@ -109,7 +113,7 @@ def document(options, keys):
         for o in rows:
             until = o.moment if kind.startswith("graph") else "creation" if kind in ("device", "context") else "any time"
             text += f"| {o.name} | {o.outcome} | {cell(o.allowed)} | {'v' + o.arch if o.arch != '0' else ''} | {until} | {cell(o.effect)} | {o.test} |\n"
-        text += "\n"
+        text += "\n" + NOTES.get(kind, "")
     text += "## Keys of the JSON file\n\nFor programs with `libQnnHtpNetRunExtensions.so`; `htp-config.schema.json` tells them to editors. A name in capitals is the option above that\nthe key sets.\n\n"
     text += "| key | type | what it does | test |\n|---|---|---|---|\n"
     for k in keys:

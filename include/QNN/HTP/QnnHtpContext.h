@@ -69,6 +69,7 @@ typedef struct QnnHtpContext_CustomConfig {
         bool dspMemoryProfilingEnabled;
         bool shareResources;
         bool ioMemEstimation;
+        bool ioMemoryEstimation;  /* the same, as the documents call it */
         bool isPrepareOnly;
         bool initAcceleration;
         bool skipValidationOnBinarySection;
