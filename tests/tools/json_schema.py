@@ -6,6 +6,10 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
 def is_type(value, name):
+    if isinstance(name, list):
+        return any(is_type(value, one) for one in name)
+    if name == "null":
+        return value is None
     if name == "integer":
         return isinstance(value, int) and not isinstance(value, bool)
     if name == "number":
@@ -23,7 +27,7 @@ def check(value, schema, where="$"):
     wrong = []
     if "enum" in schema and value not in schema["enum"]:
         wrong.append("%s: %r is none of %s" % (where, value, schema["enum"]))
-    if "minimum" in schema and value < schema["minimum"]:
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
         wrong.append("%s: %r is below %r" % (where, value, schema["minimum"]))
     if isinstance(value, dict):
         known = schema.get("properties", {})

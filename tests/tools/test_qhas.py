@@ -129,9 +129,10 @@ class Qhas(Made):
         data = json.loads(self.page.data)
         graph, report = data["graphs"][0], self.report[0]
         self.assertIn(NASTY, [full for _, full in graph["ops"]])
-        self.assertEqual([p["title"] for p in graph["parts"]], ["HTP Overall Summary", "QNN Op Types", "QNN Op", "HTP Op Types", "HTP Op", "Dominant Path"])
-        for part, rows in zip(graph["parts"], (report["htp_overall_summary"]["units"], report["qnn_op_types"], report["qnn_op"], report["htp_op_types"],
-                                               report["htp_op"], report["dominant_path"])):
+        self.assertEqual([p["title"] for p in graph["parts"]], ["HTP Overall Summary", "Advice", "QNN Op Types", "QNN Op", "HTP Op Types", "HTP Op",
+                                                                 "Other Devices", "Dominant Path"])
+        for part, rows in zip(graph["parts"], (report["htp_overall_summary"]["units"], report["advice"], report["qnn_op_types"], report["qnn_op"],
+                                               report["htp_op_types"], report["htp_op"], report["devices"], report["dominant_path"])):
             keys = [c["key"] for c in part["table"]["columns"]]
             self.assertEqual(len(part["table"]["rows"]), len(rows))
             for shown, row in zip(part["table"]["rows"], rows):

@@ -6,6 +6,12 @@
 
 enum { DEPTH = 32 /* input channels of the matrix unit */, MB = 1 << 20 };
 
+const struct estimate_soc estimate_socs[] = {
+    { 93, 68, "QCM6490" },  { 39, 68, "SA8295" },   { 36, 69, "SM8450" },  { 77, 73, "QCS9100" },
+    { 60, 73, "SC8380XP" }, { 43, 73, "SM8550" },   { 82, 75, "QCS8300" }, { 57, 75, "SM8650" },
+    { 69, 79, "SM8750" },   { 88, 81, "SC8480XP" }, { 87, 81, "SM8850" },  { 0 },
+};
+
 uint64_t estimate_padded_macs(const struct binary_graph *g, uint32_t node)
 {
     return cost_padded_macs(g, &g->nodes[node]);

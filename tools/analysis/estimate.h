@@ -23,4 +23,11 @@ uint32_t estimate_clock_mhz(const struct estimate_device *d);
 /* DRAM bytes in the time of one cycle. */
 double estimate_dram_rate(const struct estimate_device *d);
 
+/* SoCs that the cost model has rates for, fitted to published latencies (docs/cost.md); the last one has no name. */
+struct estimate_soc {
+    uint32_t soc_model, arch;
+    const char *name;
+};
+extern const struct estimate_soc estimate_socs[];
+
 #endif

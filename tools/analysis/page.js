@@ -45,7 +45,7 @@ const us = v => v.toFixed(Math.abs(v) < 100 ? 2 : 1);
 // sum: what is below the column; size: a bar behind the number; signed: a change, which is coloured.
 const kinds = {
   name: { text: true }, op: { text: true }, text: { text: true }, wrap: { text: true }, unit: { text: true },
-  count: { show: whole, sum: true, size: true }, cycles: { show: whole, sum: true, size: true }, id: { show: whole },
+  count: { show: whole, sum: true, size: true }, saving: { show: whole, size: true }, cycles: { show: whole, sum: true, size: true }, id: { show: whole },
   bytes: { show: bytes, sum: true, size: true }, percent: { show: v => v.toFixed(2) + ' %', sum: true, size: true },
   share: { show: v => v.toFixed(1) + ' %', size: true },
   number: { show: v => (+v.toFixed(2)).toLocaleString('en-US'), size: true },

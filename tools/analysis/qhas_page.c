@@ -90,6 +90,27 @@ static const struct page_column path_columns[] = {
     { 0 },
 };
 
+static const struct page_column advice_columns[] = {
+    { "rule", "Rule", "text", NULL, false },
+    { "ref", "QNN operator", "op", "none: the whole graph", false },
+    { "saving_cycles", "Saves", "saving", "cycles of the graph, estimated; empty: no saving of time is promised", false },
+    { "saving_percent", "Saves (%)", "share", "of the graph", false },
+    { "reason", "Why", "wrap", NULL, false },
+    { "change", "What to change", "wrap", NULL, false },
+    { "goal", "Good for", "text", NULL, false },
+    { "source", "Source", "text", NULL, true },
+    { 0 },
+};
+
+static const struct page_column device_columns[] = {
+    { "name", "SoC", "text", NULL, false },
+    { "soc_model", "Model", "id", NULL, false },
+    { "arch", "Architecture", "id", NULL, false },
+    { "cycles", "Cycles", "cycles", "estimated", false },
+    { "time_us", "Time (\u00b5s)", "us", "estimated", false },
+    { 0 },
+};
+
 /* ---- helpers ---------------------------------------------------------------------------------------------------------- */
 
 static uint64_t number(const json_t *o, const char *key)
@@ -292,6 +313,11 @@ static void add_parts(json_t *graph, const json_t *report)
     add_bars(part, json_object_get(all, "units"));
     add_table(part, "units", "", NULL, unit_columns, json_object_get(all, "units"));
 
+    part = page_part(graph, "advice", "Advice", "what to change, largest saving first",
+                     "Savings are estimated one by one; they do not add up.");
+    json_object_set_new(part, "open", json_true());
+    add_table(part, "advice", "pieces", NULL, advice_columns, json_object_get(report, "advice"));
+
     part = page_part(graph, "types", "QNN Op Types", "operators by type", "");
     add_table(part, "types", "", "cycles", type_columns, json_object_get(report, "qnn_op_types"));
 
@@ -306,6 +332,9 @@ static void add_parts(json_t *graph, const json_t *report)
         snprintf(note, sizeof note, "The first ones; %" PRIu64 " more are left out.", left_out);
     part = page_part(graph, "htp_ops", "HTP Op", "what runs on the units, piece by piece", note);
     add_table(part, "htp_ops", "pieces", NULL, piece_columns, json_object_get(report, "htp_op"));
+
+    part = page_part(graph, "devices", "Other Devices", "the same plan on other SoCs", "");
+    add_table(part, "devices", "", NULL, device_columns, json_object_get(report, "devices"));
 
     part = page_part(graph, "path", "Dominant Path",
                      "what the time is spent on: HMX before HVX, DMA reads, DMA writes, SyncOp", "");
@@ -324,6 +353,7 @@ static void add_graph(json_t *page, json_t *report)
     add_references(json_object_get(report, "qnn_op"), "id", place);
     add_references(json_object_get(report, "htp_op"), "op_id", place);
     add_references(json_object_get(report, "dominant_path"), "op_id", place);
+    add_references(json_object_get(report, "advice"), "op_id", place);
     add_cards(graph, all);
     add_parts(graph, report);
     json_decref(place);

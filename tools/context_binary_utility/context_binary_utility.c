@@ -3,19 +3,20 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/file_kind.h"
 #include "base/str.h"
 #include "binary/binary.h"
-#include "base/file_kind.h"
 #include "common/tool_file.h"
 #include "common/tool_library.h"
 #include "common/tool_log.h"
 #include "common/tool_options.h"
+#include "context_binary_utility/advise_show.h"
 #include "context_binary_utility/binary_report.h"
 #include "memory_map/memory_map.h"
 
 struct utility {
-    const char *binary, *json, *system_library, *map_file;
-    bool summary, map;
+    const char *binary, *json, *system_library, *map_file, *advice_file;
+    bool summary, map, advise;
     uint32_t version, map_format;
 };
 
@@ -38,6 +39,11 @@ static const struct tool_option options[] = {
               "picture that needs nothing but a browser." },
     { "memory_map_file", OPT_STRING, AT(map_file), .argument = "FILE",
       .help = "Where the memory map goes; standard output when not given." },
+    { "advise", OPT_FLAG, AT(advise),
+      .help = "Say what in the graphs costs time, accuracy or support on an HTP, why, what to change, and what the estimate "
+              "says that this saves; and what the plan takes on other SoCs." },
+    { "advise_file", OPT_STRING, AT(advice_file), .argument = "FILE",
+      .help = "Where the advice goes: JSON when FILE ends with .json, otherwise text; standard output when not given." },
     { "system_library", OPT_STRING, AT(system_library), .argument = "FILE",
       .help = "libQnnSystem.so; looked for in the usual places when not given." },
     {}
@@ -46,11 +52,13 @@ static const struct tool_option options[] = {
 static const struct tool_program program = {
     .name = "qnn-context-binary-utility",
     .summary = "tells what is in a context binary.",
-    .usage = "--context_binary FILE [--json_file FILE] [--summary] [--memory_map text|json|html [--memory_map_file FILE]]",
+    .usage = "--context_binary FILE [--json_file FILE] [--summary] [--memory_map text|json|html [--memory_map_file FILE]] "
+             "[--advise]",
     .options = options,
     .examples =
         "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
         "  qnn-context-binary-utility --context_binary out/model.bin --json_file model.json\n"
+        "  qnn-context-binary-utility --context_binary out/model.bin --advise\n"
         "  qnn-context-binary-utility --context_binary out/model.bin --memory_map html --memory_map_file memory.html\n",
 };
 
@@ -85,13 +93,15 @@ static enum status describe(const struct utility *o, struct library_system *sys,
         st = check_weights(o, f);
     if (st == ST_OK && o->json)
         st = report_json(info, o->version ? 3 : 1, o->json);
-    if (st == ST_OK && (o->summary || (!o->json && !o->map)))
+    if (st == ST_OK && (o->summary || (!o->json && !o->map && !o->advise)))
         report_summary(info, o->binary, f->data, f->size);
     if (st == ST_OK && o->json)
         tool_log(TOOL_INFO, "wrote \"%s\"", o->json);
     sys->api.systemContextFree(reader);
     if (st == ST_OK && o->map)
         st = map_show(o->binary, o->map_format, o->map_file);
+    if (st == ST_OK && o->advise)
+        st = advise_show(o->binary, f, o->advice_file);
     if (st == ST_OK && o->map && o->map_file)
         tool_log(TOOL_INFO, "wrote \"%s\"", o->map_file);
     return st;

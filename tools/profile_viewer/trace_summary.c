@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/advise.h"
 #include "analysis/htp_json.h"
 #include "analysis/qhas.h"
 #include "base/file_write.h"
@@ -127,6 +128,7 @@ static enum status make_reports(const struct trace_set *set, json_t *reports)
         if (!report)
             return ST_NO_MEMORY; /* explained there */
         json_array_append_new(reports, report);
+        TRY(advise_add_to(&q, &set->binary->target, report));
     }
     return ST_OK;
 }
