@@ -98,9 +98,9 @@ enum status advise_graph(const struct qhas_graph *q, const struct binary_target 
     CLEANUP(arena_finish) struct arena arena;
     struct advisor a;
 
+    arena_init(&arena);
     RETURN_IF(!q->g->timeline.n_spans, ST_INVALID_ARG,
               "graph \"%s\" has no estimate for an HTP; give a context binary that libQnnHtp.so made", q->g->info.name);
-    arena_init(&arena);
     TRY(advisor_open(q, target, &arena, &a));
     for (const struct advise_rule *r = advise_rules; r->id && a.failed == ST_OK; r++)
         r->find(&a, r);
