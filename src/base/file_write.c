@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file_guard.h"
+#include "base/file_stale.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -123,6 +124,24 @@ static int name_temporary(struct file_write *w)
     return fd;
 }
 
+/* Of earlier processes, of the same target. */
+static void remove_stale(const struct file_write *w)
+{
+    struct str folder;
+    struct str beginning;
+    int n = folder_length(w->target);
+
+    str_init(&folder);
+    str_init(&beginning);
+    str_addf(&folder, "%.*s.", n, w->target);
+    str_addf(&beginning, "%.*s.part-", NAME_KEPT, w->target + n);
+    if (!folder.failed && !beginning.failed)
+        file_stale_remove(str_text(&folder), str_text(&beginning));
+
+    str_finish(&folder);
+    str_finish(&beginning);
+}
+
 static void forget_temporary(struct file_write *w)
 {
     mem_free(w->temporary);
@@ -132,10 +151,15 @@ static void forget_temporary(struct file_write *w)
 static int open_temporary(struct file_write *w)
 {
     int fd = open_unnamed(w);
-    if (fd < 0)
-        return name_temporary(w);
+    if (fd >= 0) {
+        w->unnamed = true;
+        return fd;
+    }
 
-    w->unnamed = true;
+    remove_stale(w);
+    fd = name_temporary(w);
+    if (fd >= 0)
+        file_stale_hold(fd);
     return fd;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing files so that none is lost: bytes go to a temporary file in the target's folder, which takes its place when all of
  * them are there. Until then, and after any failure, the former file is as it was. Where the file system can, the temporary
- * file has no name until it is complete, so that a process that is killed leaves nothing.
+ * file has no name until it is complete, so that a process that is killed leaves nothing. Where it cannot, NAME.part-PID-N
+ * stays, and goes when the same target is written again, an hour later or after that.
  *
  *     CLEANUP(file_write_abort) struct file_write w = { 0 };
  *     TRY(file_write_begin(&w, path));
