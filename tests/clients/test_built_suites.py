@@ -27,6 +27,17 @@ done
 echo "TEST_CASE={\\"name\\":\\"Unit Test \\",\\"failed\\":$wrong,\\"passed\\":$right}"
 exit $wrong
 """
+# Compares models; its exit status says nothing.
+MNN_MODELS = "#!/bin/sh\n" + COUNT + """
+[ "$2 $4" = '5 1' ] || exit 3
+count 1
+case $1 in
+*good.mnn) printf 'Correct ! Run second pass\nCorrect for 0, name=y\nCorrect !\n' ;;
+*wrong.mnn) printf 'Correct for 0, name=x\n1: 2 != 1\n1 [y] Op outputs y is error\n' ;;
+*silent.mnn) echo 'Correct !' ;;
+*absent.mnn) printf "Correct for 0, name=x\nCan't compare tensor: y\nCorrect !\n" ;;
+esac
+"""
 MNN_SOURCE = """
 MNNTestSuiteRegister(AbsTest, "op/abs");
     MNNTestSuiteRegister( GradTest , "op/absent_grad" );
@@ -63,7 +74,7 @@ def gtest(path, folder, names):
 
 def run(client, built, sdk, *arguments, **more):
     """Without what the caller's environment has to say about clients."""
-    bare = {k: v for k, v in os.environ.items() if k not in ("SUITE_SRC", "SUITE_BUILD", "QNN_SDK_ROOT")}
+    bare = {k: v for k, v in os.environ.items() if k not in ("SUITE_SRC", "SUITE_BUILD", "SUITE_MODELS", "QNN_SDK_ROOT")}
     return subprocess.run([sys.executable, os.path.join(SUITES, "run"), client, "--built", built, "--sdk", sdk, *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env={**bare, **more})
 
@@ -81,11 +92,29 @@ def check_mnn(folder, sdk):
     write(os.path.join(built, "CMakeCache.txt"), f"CMAKE_HOME_DIRECTORY:INTERNAL={folder}/source\n")
     write(os.path.join(built, "run_test.out"), MNN, executable=True)
 
-    done, table = table_of("mnn", built, sdk)
+    unit = ("--device", "unit-high")
+    done, table = table_of("mnn", built, sdk, *unit)
     assert done.returncode == 1 and table == MNN_TABLE, (done, table)
-    assert run("mnn", built, sdk, "--match", "op/abs").returncode == 0
-    assert run("mnn", built, sdk, "--match", "nothing").returncode == 2
-    assert run("mnn", built, sdk, "--device", "npu-low", "--match", "op/abs").returncode == 1
+    assert run("mnn", built, sdk, *unit, "--match", "op/abs").returncode == 0
+    assert run("mnn", built, sdk, *unit, "--match", "nothing").returncode == 2
+    assert run("mnn", built, sdk, "--device", "unit-low", "--match", "op/abs").returncode == 1
+
+
+def check_mnn_models(folder, sdk):
+    built, models = os.path.join(folder, "mnn"), os.path.join(folder, "models")
+    for name in ("good", "sub/wrong", "silent", "absent"):
+        write(os.path.join(models, name + ".mnn"), "")
+
+    done = run("mnn", built, sdk, SUITE_MODELS=models)
+    assert done.returncode == 1 and "has no backendTest.out" in done.stderr, done
+    write(os.path.join(built, "backendTest.out"), MNN_MODELS, executable=True)
+    done = run("mnn", built, sdk)
+    assert done.returncode == 1 and "SUITE_MODELS" in done.stderr, done
+
+    done = run("mnn", built, sdk, SUITE_MODELS=models)
+    results = [line.split() for line in done.stdout.splitlines()[1:5]]
+    assert done.returncode == 1, done
+    assert results == [["failed", "1", "absent"], ["passed", "1", "good"], ["failed", "1", "silent"], ["failed", "1", "sub/wrong"]], results
 
 
 def check_litert(folder, sdk):
@@ -135,11 +164,11 @@ def check_executorch(folder, sdk):
 
 def check_refusals(folder, sdk):
     for client, arguments, wanted in (("mnn", ("--source", folder), "SUITE_BUILD"), ("mnn", ("--out", folder), "SUITE_BUILD"),
-                                      ("ggml-qnn", (), "SUITE_SRC"), ("mnn", ("--device", "dsp"), "npu-high")):
+                                      ("ggml-qnn", (), "SUITE_SRC"), ("mnn", ("--device", "dsp"), "unit-high")):
         done = run(client, os.path.join(folder, "mnn"), sdk, *arguments)
         assert done.returncode == 1 and wanted in done.stderr, (client, arguments, done)
     done = run("mnn", folder, sdk)
-    assert done.returncode == 1 and "has no run_test.out" in done.stderr, done
+    assert done.returncode == 1 and "has no CMakeCache.txt" in done.stderr, done
 
 
 def main():
@@ -147,6 +176,7 @@ def main():
         sdk = os.path.join(folder, "sdk")
         write(os.path.join(sdk, "lib/x86_64-linux-clang/libQnnHtp.so"), "")
         check_mnn(folder, sdk)
+        check_mnn_models(folder, sdk)
         check_litert(folder, sdk)
         check_onnxruntime(folder, sdk)
         check_executorch(folder, sdk)
