@@ -27,7 +27,7 @@ LEGACY = {
     "define_symbol": (REFUSED, ["n", "none"]), "batch": (REFUSED, ["0"]), "preserve_io": (CHANGES, []), "custom_io": (CHANGES, ["io.yaml"]),
     "dump_custom_io_config_template": (CHANGES, ["t.yaml"]), "reset_state": (REFUSED, ["--reset_stat"]), "float_bw": (CHANGES, ["16"]),
     "disable_batchnorm_folding": (CHANGES, []), "no_simplification": (CHANGES, []), "keep_disconnected_nodes": (REFUSED, []),
-    "overwrite_model_prefix": (CHANGES, []), "exclude_named_tensors": (CHANGES, []), "keep_quant_nodes": (REFUSED, []), "arch_checker": (REFUSED, []),
+    "export_format": (CHANGES, ["dlc"]), "enable_framework_trace": (TOLD, []), "overwrite_model_prefix": (CHANGES, []), "exclude_named_tensors": (CHANGES, []), "keep_quant_nodes": (REFUSED, []), "arch_checker": (REFUSED, []),
     "op_package_lib": (REFUSED, ["a.so:p"]), "op_package_config": (REFUSED, ["a.xml"]), "package_name": (REFUSED, ["p"]),
     "input_list": (CHANGES, ["list.txt"]), "quantization_overrides": (CHANGES, ["o.json"]), "act_bw": (CHANGES, ["16"], LIST), "weight_bw": (CHANGES, ["4"], LIST),
     "bias_bw": (CHANGES, ["32"], LIST), "act_quantizer": (CHANGES, ["adjusted"], LIST), "param_quantizer": (CHANGES, ["adjusted"], LIST),
@@ -209,6 +209,14 @@ class Options(support.ToolTest):
         kept = self.run_dlc(x, model="qdq.onnx")
         np.testing.assert_allclose(kept, [0, .2, -.6, 6.6, 12.7, -12.8], atol=1e-5)
         np.testing.assert_allclose(self.run_dlc(x, "--export_format", "DLC_STRIP_QUANT", model="qdq.onnx"), 2 * x[0], rtol=1e-6)
+
+    def test_format_of_the_guide(self):
+        """--export_format dlc --enable_framework_trace, as the profiling guide has it, with every converter: a DLC with names of the framework."""
+        for program, out in (("qairt-converter", "out.dlc"), ("qnn-onnx-converter", "out.cpp"), ("qnn-onnx-converter", "out.dlc")):
+            self.succeeds(program, "-i", "m.onnx", "-o", out, "--export_format", "dlc", "--enable_framework_trace")
+            self.assertIn("Conv:conv", self.succeeds("qairt-dlc-info", "-i", "out.dlc", "--dump_framework_trace"))
+            self.assertFalse(os.path.exists(self.path("out.cpp")))
+            os.unlink(self.path("out.dlc"))
 
     def test_onnx_converter(self):
         self.walk("qnn-onnx-converter", LEGACY)

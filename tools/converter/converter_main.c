@@ -90,7 +90,9 @@ static enum status write_files(const struct converter *c, const struct ir_graph 
     struct arena a;
     struct tool_file notice = { 0 };
     arena_init(&a);
-    struct convert_write w = { .prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a),
+    const char *dot = c->output ? strrchr(c->output, '.') : NULL;
+    bool source = !c->dlc || (c->source_format && dot && str_eq(dot, ".cpp")); /* model.cpp names model.dlc, too */
+    struct convert_write w = { .prefix = converter_prefix(c, source ? ".cpp" : ".dlc", &a),
                                .command = command,
                                .version = c->version,
                                .own_names = c->own_prefix };
@@ -276,6 +278,7 @@ int converter_program(const struct converter_front *front, const struct tool_opt
         if (c.debug)
             tool_log_level(TOOL_DEBUG);
         converter_words_apply(&w, &c);
+        c.dlc |= c.source_format == 1;
         rc = next == TOOL_RUN ? run(front, &c, &w, str_text(&command)) : next == TOOL_EXIT_OK ? 0 : 1;
     }
     converter_words_finish(&w);

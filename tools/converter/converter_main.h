@@ -24,7 +24,8 @@ struct converter {
     int64_t batch;
     uint32_t float_bits; /* index: 32, 16 */
     bool dry_run, keep_batchnorm, reset_state, debug, ignored, keep_patterns, own_prefix, number_names;
-    uint32_t export_format;      /* of qairt-converter: DLC_DEFAULT, DLC_STRIP_QUANT */
+    uint32_t export_format;      /* of qairt-converter: DLC_DEFAULT, DLC_STRIP_QUANT, dlc (as the first) */
+    uint32_t source_format;      /* of the other converters: cpp, dlc */
     uint32_t float_bias_bits;    /* index: 32, 16 */
     bool float_bias_given;
     const char *version;         /* of the model */

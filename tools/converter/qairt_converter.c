@@ -5,7 +5,7 @@
 #include "converter/converter_main.h"
 
 static const char *const backends[] = { "HTP", "CPU", "GPU", "DSP", "HTA", "LPAI", NULL };
-static const char *const formats[] = { "DLC_DEFAULT", "DLC_STRIP_QUANT", NULL };
+static const char *const formats[] = { "DLC_DEFAULT", "DLC_STRIP_QUANT", "dlc", NULL };
 
 #define AT(member) offsetof(struct converter, member)
 #define WORDS CONVERTER_WORDS
@@ -58,7 +58,7 @@ static const struct tool_option options[] = {
     { "onnx_skip_simplification", OPT_FLAG, AT(keep_patterns),
       .help = "Subgraphs that one operator could stand for (Gelu, LayerNorm, …) stay as they are." },
     { "export_format", OPT_CHOICE, AT(export_format), .choices = formats,
-      .help = "DLC_STRIP_QUANT: encodings of the model are taken out of it." },
+      .help = "DLC_STRIP_QUANT: encodings of the model are taken out of it. dlc is DLC_DEFAULT." },
     { "set_model_version", OPT_STRING, AT(version), .argument = "TEXT", .help = "Kept with the model." },
     { "enable_framework_trace", OPT_FLAG, AT(ignored), .help = "Changes nothing.",
       .told = "the operators every node was made from are always kept." },
