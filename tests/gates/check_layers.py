@@ -36,7 +36,7 @@ FILE_ARROWS = {
 # One file of the tools knows the cost model, which is arithmetic on a binary (tools/analysis/estimate.h).
 TOOL_FILES = {"tools/analysis/estimate.c": ("prepare/cost.h", "backend/htp/htp_cost.h")}
 # Programs are clients of the public API; these kinds may look inside.
-TOOL_ARROWS = (("analysis", ("binary", "profile")), ("viewer", ("binary", "profile")), ("memory_map", ("binary",)), ("utility", ("binary", "profile")),
+TOOL_ARROWS = (("profile_viewer/trace_sources.c", ("convert",)), ("analysis", ("binary", "profile")), ("viewer", ("binary", "profile")), ("memory_map", ("binary",)), ("utility", ("binary", "profile")),
                ("converter", ("convert",)), ("quantizer", ("convert",)))
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]', re.M)

@@ -138,6 +138,31 @@ class Timelines(TraceTest):
         outputs = 48 * 48 * 32 * 13  # of 13 operators; those that are part of a product write nothing more
         self.assertGreater(written, outputs / 2)
 
+    def test_framework(self):
+        """--dlc: operators of the framework on every slice, and as names of a part; only where traceback is on."""
+        dlc = ("--schematic", "b/net.bin", "--dlc", "net.dlc")
+        self.view(*dlc, "--output", "f.json")
+        names = {e["args"]["op"]: e["args"].get("framework") for _, _, e in self.trace("f.json").device()}
+        self.assertEqual(names["convLeft1"], "Conv:convLeft1")
+        self.assertEqual(names["op"], "Sub:op")
+        self.assertFalse(any("framework" in e["args"] for _, _, e in self.trace("t.json").device()))
+        self.view(*dlc, "--output", "f.json", "--config", self.config(traceback=False))
+        self.assertFalse(any("framework" in e["args"] for _, _, e in self.trace("f.json").device()))
+        self.refused("--schematic", "b/net.bin", "--dlc", "nowhere.dlc", says="nowhere.dlc")
+        self.refused("--schematic", "b/net.bin", "--dlc", "list.txt", says="list.txt")
+        self.refused("--dlc", "net.dlc", says="--schematic")
+        self.write("other.onnx", branches(side=16, prefix="other_"))
+        self.succeeds("qairt-converter", "-i", "other.onnx", "-o", "other.dlc")
+        self.refused("--schematic", "b/net.bin", "--dlc", "other.dlc", says=["other.dlc", "another model"])
+
+    def test_framework_zoom(self):
+        """Names of the framework that no node has here: "a/b" became "a_b"."""
+        self.prepare(branches(side=16, prefix="net/"), side=16)
+        part = self.cut("net/convLeft1", "net/convLeft2", "--dlc", "net.dlc")
+        self.assertTrue({"net_convLeft1", "net_convLeft2"} <= part and not {n for n in part if "Right" in n}, part)
+        self.refused("--schematic", "b/net.bin", "--zoom_start", "net/convLeft1", says=["net/convLeft1", "--dlc"])
+        self.assertEqual(self.cut("net_convLeft1", "net/convLeft2", "--dlc", "net.dlc"), part)
+
     def test_arrows(self):
         """An arrow for every operand, from the operator that makes it; it never goes back (the kit checks that)."""
         trace = self.with_keys(enable_input_output_flow_events=True)

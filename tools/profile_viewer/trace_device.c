@@ -106,10 +106,18 @@ static void put_args(struct trace_out *out, const struct trace_graph *t, const s
     put_shapes(out->to, t->g, "outputs", n->out, n->n_out);
     if (s->unit == UNIT_FETCH || s->unit == UNIT_STORE)
         put_bytes(out->to, &moves[s->command], s->unit);
-    if (t->sources && t->sources[s->node]) {
-        fputs(",\"framework\":", out->to);
-        trace_put_text(out->to, t->sources[s->node]);
-    }
+}
+
+/* Operators of the framework, "Conv:conv1, Relu:relu1". */
+static void put_framework(struct trace_out *out, const char *sources)
+{
+    CLEANUP(str_finish) struct str text;
+
+    str_init(&text);
+    for (const char *s = sources; *s; s++)
+        str_addn(&text, *s == '\n' ? ", " : s, *s == '\n' ? 2 : 1);
+    fputs(",\"framework\":", out->to);
+    trace_put_text(out->to, str_text(&text));
 }
 
 /* ---- slices ----------------------------------------------------------------------------------------------------------- */
@@ -124,7 +132,7 @@ static const char *category_of(const struct trace_graph *t, const struct binary_
     return t->g->nodes[s->node].op->name;
 }
 
-enum status trace_put_device(struct trace_out *out, const struct trace_graph *t, uint32_t process)
+enum status trace_put_device(struct trace_out *out, const struct trace_graph *t, bool traceback, uint32_t process)
 {
     CLEANUP(mem_freep) struct binary_moves *moves = mem_array(struct binary_moves, (size_t)t->g->n_commands + 1);
     RETURN_IF(!moves, ST_NO_MEMORY, "no memory for the transfers of graph \"%s\"", t->g->info.name);
@@ -144,6 +152,8 @@ enum status trace_put_device(struct trace_out *out, const struct trace_graph *t,
                                          .category = category_of(t, &s->span) };
             trace_begin_slice(out, &slice);
             put_args(out, t, &s->span, moves);
+            if (traceback && t->sources && t->sources[s->span.node])
+                put_framework(out, t->sources[s->span.node]);
             trace_end_slice(out);
         }
     }

@@ -36,6 +36,13 @@ enum status trace_graph_open(const struct binary_graph *g, struct trace_graph *r
 double trace_us(const struct trace_graph *t, uint64_t cycles);
 uint64_t trace_ns(const struct trace_graph *t, uint64_t cycles); /* rounded: of ends, not of lengths */
 
+/* The names of a framework that a DLC has (trace_sources.c); those of a graph are valid until it is closed. */
+struct trace_sources;
+enum status trace_sources_open(const char *path, struct trace_sources **ret);
+void trace_sources_close(struct trace_sources *s); /* NULL allowed */
+void trace_sources_closep(struct trace_sources **s);
+enum status trace_sources_find(const struct trace_sources *s, struct trace_graph *t); /* fills t->sources */
+
 /* Keeps the nodes on all ways from `start` to `end`: names of nodes, of operators of the framework, or of tensors; NULL:
  * from all inputs, to all outputs. ST_INVALID_ARG: the graph has no such name, or no way leads there. */
 enum status trace_graph_cut(struct trace_graph *t, const char *start, const char *end);

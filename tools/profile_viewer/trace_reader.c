@@ -21,6 +21,7 @@ enum { THIS_COMPUTER = 1000 }; /* processes of logs */
 struct view {
     const struct profile_job *job;
     struct trace_config config;
+    struct trace_sources *sources; /* of --dlc; NULL: there is none */
     struct trace_graph *graphs;
     uint32_t n;
 };
@@ -41,7 +42,9 @@ static enum status open_graphs(struct view *v, const struct binary *b)
         if (!b->graphs[i].timeline.n_spans)
             continue;
         TRY(trace_graph_open(&b->graphs[i], t));
-        st = trace_graph_cut(t, v->job->zoom_start, v->job->zoom_end);
+        st = v->sources ? trace_sources_find(v->sources, t) : ST_OK;
+        if (st == ST_OK)
+            st = trace_graph_cut(t, v->job->zoom_start, v->job->zoom_end);
         if (st == ST_OK) {
             v->n++;
             continue;
@@ -60,7 +63,7 @@ static enum status put_device(struct trace_out *out, const struct view *v, uint3
     const struct trace_graph *t = &v->graphs[i];
     const uint32_t process = i + 1;
 
-    TRY(trace_put_device(out, t, process));
+    TRY(trace_put_device(out, t, v->config.traceback, process));
     TRY(trace_put_services(out, t, process));
     if (v->config.runtrace)
         TRY(trace_put_device_runs(out, t, v->job, process));
@@ -144,9 +147,13 @@ static enum status write_view(struct view *v, const struct binary *b)
 
 static enum status write_schematic(struct view *v)
 {
+    CLEANUP(trace_sources_closep) struct trace_sources *sources = NULL;
     struct tool_file f = { 0 };
     struct binary b;
 
+    if (v->job->dlc)
+        TRY(trace_sources_open(v->job->dlc, &sources));
+    v->sources = sources;
     TRY(tool_file_map(v->job->schematic, &f));
     enum status st = binary_open(f.data, f.size, &b);
     if (st == ST_OK) {
