@@ -144,7 +144,7 @@ class Htp(support.ToolTest):
         self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "out", *optrace)
         view = ("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", READER)
         self.write("config.json", json.dumps({"features": {"qhas_json": True, "traceback": True}}))
-        self.succeeds(*view, "--schematic", "b/digits_schematic.bin", "--config", "config.json", "--output", "chrometrace.json")
+        self.succeeds(*view, "--schematic", "digits_schematic.bin", "--config", "config.json", "--output", "chrometrace.json")
         names, spans, events = self.lanes("chrometrace.json")
         self.assertEqual(sorted(names.values()), ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "digits Runtraces", "digits Yields"])
         self.assertTrue(spans["HMX"] and spans["HVX 0"] and spans["DMA read"])  # ten numbers go in no time
@@ -185,7 +185,7 @@ class Htp(support.ToolTest):
         self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "out", "--config_file",
                       self.config('{"devices": [{"soc_model": 52}]}'), "--profiling_level", "detailed", "--profiling_option", "optrace")
         view = ("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log")
-        self.succeeds(*view, "--reader", READER, "--schematic", "b/digits_schematic.bin", "--output", "chrometrace.json")
+        self.succeeds(*view, "--reader", READER, "--schematic", "digits_schematic.bin", "--output", "chrometrace.json")
         names, spans, _ = self.lanes("chrometrace.json")
         units = ["DMA read", "DMA write", "HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3"]
         self.assertEqual(sorted(names.values()), ["Core %d: %s" % (core, unit) for core in (0, 1) for unit in units] + ["digits Runtraces", "digits Yields"])

@@ -60,7 +60,7 @@ class Topology(test_qhas.Made):
         self.make()
         os.remove(self.path("trace_htp.json"))
         self.write("off.json", '{"features": {"htp_json": false}}')
-        view = ("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", test_qhas.READER, "--schematic", "b/digits_schematic.bin")
+        view = ("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", test_qhas.READER, "--schematic", "digits_schematic.bin")
         self.succeeds(*view, "--config", "off.json", "--output", "trace.json")
         self.assertFalse(os.path.exists(self.path("trace_htp.json")))
         self.succeeds(*view, "--output", "trace.json")

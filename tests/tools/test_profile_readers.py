@@ -8,7 +8,7 @@ import os
 import re
 
 import support
-from trace_kit import TraceTest, branches, reader
+from trace_kit import OPTRACE, TraceTest, branches, reader
 
 
 UNITS = ["HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "DMA read", "DMA write"]
@@ -224,6 +224,24 @@ class Timelines(TraceTest):
         for name in ("Htp", "Json", "Lpai"):
             self.refused("--output", "t.json", "--schematic", "b/net.bin", says="--schematic", name=name)
             self.refused("--output", "t.json", "--dlc", "net.dlc", says="--dlc", name=name)
+        self.assertEqual(self.read("t.json"), former)
+
+    def test_schematic(self):
+        """Where the guide says: in the folder where the generator runs, per graph. One of other graphs is refused, and a timeline wants its level."""
+        self.assertEqual(self.read("digits_schematic.bin"), self.read("b/net.bin"))
+        self.assertFalse([n for n in os.listdir(self.path("b")) if "schematic" in n])
+        library = self.build_digits()
+        generator = ("qnn-context-binary-generator", "--backend", support.HTP, "--model", library, "--binary_file", "x", "--output_dir", "b")
+        self.write("htp.json", '{"graphs": []}')
+        for level in ((), ("--profiling_level", "basic")):
+            self.fails(*generator, *level, "--profiling_option", "optrace", says=["--profiling_option", "--profiling_level detailed"])
+            self.fails("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/net.bin", "--input_list", "list.txt", *level, "--profiling_option", "optrace",
+                       says="--profiling_level detailed")
+        self.write("other.onnx", branches(side=16).replace(b"digits", b"others"))
+        self.succeeds("qairt-converter", "-i", "other.onnx", "-o", "other.dlc")
+        self.succeeds("qnn-context-binary-generator", "--backend", support.HTP, "--dlc_path", "other.dlc", "--binary_file", "other", "--output_dir", "b", *OPTRACE)
+        former = self.read("t.json")
+        self.refused("--schematic", "others_schematic.bin", "--output", "t.json", says=["others_schematic.bin", "\"others\"", "\"digits\""])
         self.assertEqual(self.read("t.json"), former)
 
     def test_gzip(self):

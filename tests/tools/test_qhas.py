@@ -60,7 +60,7 @@ class Made(support.ToolTest):
 
     def view(self, *more):
         self.write("config.json", json.dumps({"features": {"qhas_json": True, "qhas_schema": True}}))
-        self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", READER, "--schematic", "b/digits_schematic.bin", "--config",
+        self.succeeds("qnn-profile-viewer", "--input_log", "out/qnn-profiling-data.log", "--reader", READER, "--schematic", "digits_schematic.bin", "--config",
                       "config.json", "--output", "trace.json", *more)
         self.report = json.loads(self.read("trace_qnn_htp_analysis_summary.json"))
         self.page = Page(self.read("trace_qnn_htp_analysis_summary.html").decode())

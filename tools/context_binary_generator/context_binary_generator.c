@@ -51,7 +51,7 @@ static const struct tool_option options[] = {
       .seen = AT(session.profiling_given),
       .help = "Measures compose and finalize; read <output_dir>/qnn-profiling-data.log with qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
-      .help = "optrace: also writes <output_dir>/<graph>_schematic.bin, which readers of timelines want; on backends that "
+      .help = "optrace: also writes <graph>_schematic.bin here, which readers of timelines want; on backends that "
               "have one." },
     { "log_level", OPT_CHOICE, AT(session.log_level), .choices = tool_log_levels, .seen = AT(session.log_level_given),
       .help = "info shows the graphs with their inputs and outputs; warn when not given." },
@@ -80,8 +80,8 @@ static enum status check_options(const struct generator *o)
     return ST_OK;
 }
 
-/* What readers of timelines ask for: the estimate and the names of all commands are in the context binary, so it is that,
- * once per graph. */
+/* What readers of timelines ask for, in the folder where the program runs: the estimate and the names of all commands are in
+ * the context binary, so it is that, once per graph. */
 static enum status save_schematics(struct session *s, const char *from)
 {
     CLEANUP(str_finish) struct str path;
@@ -91,7 +91,7 @@ static enum status save_schematics(struct session *s, const char *from)
     enum status st = ST_OK;
     for (size_t i = 0; i < s->graphs.n && st == ST_OK; i++) {
         path.n = 0;
-        str_addf(&path, "%s/%s_schematic.bin", s->opt.output_dir, s->graphs.at[i].name);
+        str_addf(&path, "%s_schematic.bin", s->graphs.at[i].name);
         st = path.failed ? status_fail(ST_NO_MEMORY, "path of a schematic")
                          : tool_file_write(str_text(&path), f.data, f.size);
     }

@@ -18,7 +18,8 @@ enum {
 };
 uint32_t trace_lane_of(const struct trace_span *s); /* on all threads of the vector units: the first one */
 
-/* The estimate of a graph, with names of the framework where they are known and wanted (traceback): one process, with a lane for HMX, one per HVX thread, two for DMA. */
+/* The estimate of a graph: one process, with lanes of each core for HMX, every HVX thread, and two for DMA.
+ * traceback: names of the framework, where they are known. */
 enum status trace_put_device(struct trace_out *out, const struct trace_graph *t, bool traceback, uint32_t process);
 
 /* What its units wait for: lanes' idle time before a command whose transfer, or operand, came then (trace_service.c). */

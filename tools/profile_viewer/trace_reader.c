@@ -58,6 +58,34 @@ static enum status open_graphs(struct view *v, const struct binary *b)
     return st;
 }
 
+static bool has_graph(const struct binary *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->n_graphs; i++)
+        if (str_eq(b->graphs[i].info.name, name))
+            return true;
+    return false;
+}
+
+/* A schematic of other graphs than ran says nothing of the run. */
+static enum status check_logs(const struct profile_job *job, const struct binary *b)
+{
+    const char *ran = NULL;
+
+    for (size_t i = 0; i < job->n; i++) {
+        for (uint32_t k = 0; k < job->logs[i]->n_records; k++) {
+            const char *name = job->logs[i]->records[k].graph_name;
+            if (!name)
+                continue;
+            if (has_graph(b, name))
+                return ST_OK;
+            ran = name;
+        }
+    }
+    RETURN_IF(ran && b->n_graphs, ST_INVALID_ARG, "\"%s\" is of graph \"%s\"; the log is of graph \"%s\"", job->schematic,
+              b->graphs[0].info.name, ran);
+    return ST_OK;
+}
+
 static enum status put_device(struct trace_out *out, const struct view *v, uint32_t i)
 {
     const struct trace_graph *t = &v->graphs[i];
@@ -157,7 +185,9 @@ static enum status write_schematic(struct view *v)
     TRY(tool_file_map(v->job->schematic, &f));
     enum status st = binary_open(f.data, f.size, &b);
     if (st == ST_OK) {
-        st = open_graphs(v, &b);
+        st = check_logs(v->job, &b);
+        if (st == ST_OK)
+            st = open_graphs(v, &b);
         if (st == ST_OK)
             st = write_view(v, &b);
         for (uint32_t i = 0; i < v->n; i++)

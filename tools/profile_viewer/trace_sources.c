@@ -90,8 +90,7 @@ enum status trace_sources_find(const struct trace_sources *s, struct trace_graph
     qsort(list, g->nodes.n, sizeof list[0], by_name);
 
     for (uint32_t k = 0; k < t->g->n_nodes; k++) {
-        const struct ir_node **at =
-            bsearch(t->g->nodes[k].name, list, g->nodes.n, sizeof list[0], is_named);
+        const struct ir_node **at = bsearch(t->g->nodes[k].name, list, g->nodes.n, sizeof list[0], is_named);
         t->sources[k] = at ? (*at)->source : NULL;
         found += at != NULL;
     }

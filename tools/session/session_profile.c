@@ -49,6 +49,10 @@ enum status session_new_profile(struct session *s, Qnn_ProfileHandle_t *ret)
 
 enum status session_open_profile_log(struct session *s)
 {
+    bool traced = s->opt.profiling == PROFILING_DETAILED || s->opt.profiling == PROFILING_LINTING;
+    RETURN_IF(s->opt.profiling_option && !traced, ST_INVALID_ARG,
+              "--profiling_option optrace needs --profiling_level detailed; it is %s",
+              session_profiling_levels[s->opt.profiling]);
     if (s->opt.profiling == PROFILING_OFF)
         return ST_OK;
     TRY(session_need_system(s, "--profiling_level"));
