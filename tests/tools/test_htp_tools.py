@@ -252,6 +252,35 @@ class Htp(support.ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stderr + done.stdout
 
+    def buffers(self, **keys):
+        """A run of the saved model with these keys of context_configs."""
+        self.write("config.json", json.dumps({"context_configs": keys}))
+        return self.run_tool("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--config_file", "config.json",
+                             "--output_dir", "out", "--log_level", "info")
+
+    def test_context_buffers(self):
+        """Buffers of the client for weights, and for spill and fill: of the backend's size, of one's own, too small, and none."""
+        self.generate()
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "plain")
+        done = self.buffers(weights_buffer=-1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        size = int(re.search(r"a weights buffer of (\d+) bytes is registered", done.stderr + done.stdout).group(1))
+        self.assertGreater(size, 1000)
+        self.assertEqual(self.read("out", "Result_0", "probabilities.raw"), self.read("plain", "Result_0", "probabilities.raw"))
+        for wanted, code, says in ((size + 8192, 0, "a weights buffer of %d bytes is registered" % (size + 8192)), (size - 1, 1, "context_configs/weights_buffer: a buffer of"),
+                                   (-2, 1, "weights_buffer")):
+            done = self.buffers(weights_buffer=wanted)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(says, done.stderr + done.stdout)
+        self.assertNotIn("is registered", self.buffers(weights_buffer=0).stdout)
+        for wanted, says in ((-1, "context_configs/spill_fill_buffer: the graphs need none"), (65536, "a spill-fill buffer of 65536 bytes is registered")):
+            done = self.buffers(spill_fill_buffer=wanted)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(says, done.stderr + done.stdout)
+        done = self.run_tool("qnn-net-run", "--backend", support.CPU, "--model", self.library, "--input_list", "list.txt", "--config_file", "config.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is for the HTP backend", done.stderr)
+
     def test_domain(self):
         for wanted, config in (("signed", '{"devices": [{"pd_session": "signed"}]}'), ("unsigned", '{"devices": [{"pd_session": "unsigned"}]}'), ("unsigned", "{}")):
             self.assertIn("its process domain is %s;" % wanted, self.said(config, "--log_level", "info"))

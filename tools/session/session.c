@@ -123,6 +123,7 @@ enum status session_open(struct session *s, const struct session_options *opt)
 
 static enum status end_init(struct session *s)
 {
+    TRY(buffers_open(s));
     TRY(extension_graphs_loaded(s));
     return session_stage(s, EXTENSION_INIT, false);
 }
@@ -353,6 +354,7 @@ static void stage_deinit(struct session *s, bool begins)
 static void free_context(struct session *s)
 {
     stage_deinit(s, true);
+    buffers_close(s);
     struct session_measure m = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_DEINIT,
                                  .profile = s->profile,
                                  .start_ns = clock_ns() };

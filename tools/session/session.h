@@ -58,6 +58,13 @@ struct session_graph_config {
     uint32_t priority, start_delay, executions;
     bool has_priority, has_executions;
 };
+/* Memory of the client for a whole context: what graphs spill, their constants. */
+enum session_buffer_kind { SESSION_SPILL_FILL, SESSION_WEIGHTS, SESSION_BUFFERS };
+struct session_buffer {
+    int file; /* -1: none */
+    Qnn_MemHandle_t handle;
+};
+
 struct session_config {
     struct {
         const char *library, *config;
@@ -65,6 +72,7 @@ struct session_config {
     struct {
         uint32_t priority, queue_depth, compatibility;
         int64_t memory_limit;
+        int64_t buffers[SESSION_BUFFERS]; /* bytes; 0: none, -1: as many as the backend says */
         bool persistent;
         bool has_priority, has_queue_depth, has_memory_limit, has_compatibility, has_persistent;
         struct json_list enable_graphs, retained;
@@ -139,6 +147,7 @@ struct session {
     Qnn_DeviceHandle_t device;
     Qnn_ProfileHandle_t profile;
     Qnn_ContextHandle_t context;
+    struct session_buffer buffers[SESSION_BUFFERS];
     const QnnContext_Config_t **context_configs;
     QnnSystemContext_Handle_t reader; /* holds the description of a retrieved binary */
     QnnSystemProfile_SerializationTargetHandle_t profile_log;

@@ -41,6 +41,8 @@ static const struct json_field context_fields[] = {
     { "enable_graphs", JSON_STRINGS, .offset = IN(context, enable_graphs) },
     { "graph_retention_order", JSON_STRINGS, .offset = IN(context, retained) },
     { "memory_limit_hint", JSON_I64, IN(context, memory_limit), .max = INT64_MAX, .seen = IN(context, has_memory_limit) },
+    { "spill_fill_buffer", JSON_I64, IN(context, buffers[SESSION_SPILL_FILL]), .min = -1, .max = INT64_MAX },
+    { "weights_buffer", JSON_I64, IN(context, buffers[SESSION_WEIGHTS]), .min = -1, .max = INT64_MAX },
     { "is_persistent_binary", JSON_BOOL, IN(context, persistent), .seen = IN(context, has_persistent) },
     { "cache_compatibility_mode", JSON_ENUM, IN(context, compatibility), .names = compatibilities,
       .seen = IN(context, has_compatibility) },

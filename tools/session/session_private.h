@@ -32,6 +32,8 @@ void extension_context_freed(struct session *s);
 enum status extension_model_memory(struct session *s, size_t bytes, void **ret); /* NULL: the program's own */
 enum status extension_io_memory(struct session *s, size_t bytes, void **ret);    /* NULL: the program's own */
 bool extension_free_memory(struct session *s, void *memory);                     /* false: it is not the extension's */
+enum status buffers_open(struct session *s); /* the graphs of the context are there; session_buffers.c */
+void buffers_close(struct session *s);       /* before the context goes; also of a session that has none */
 bool extension_shares_io(const struct session *s);
 
 /* session_memory.c: whether inputs and outputs are shared buffers; opens libcdsprpc.so when they are. The backend's handle
