@@ -8,7 +8,7 @@ import os
 import re
 
 import support
-from trace_kit import OPTRACE, TraceTest, branches, reader
+from trace_kit import OPTRACE, TraceTest, branches, reader, write_log
 
 
 UNITS = ["HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "DMA read", "DMA write"]
@@ -305,6 +305,62 @@ class Guide(TraceTest):
         self.run_net("--profiling_level", "basic")
         self.fails("qnn-profile-viewer", "--reader", reader("Chrometrace"), *self.log, "--output", "chromeTrace.json", says="no timeline")
         self.assertEqual(len(self.trace("chromeTrace.json").slices), len(trace.slices))
+
+
+US, BYTES, COUNT, NODE, POINT = 1, 2, 4, 404, 600
+
+
+class Runs(TraceTest):
+    """Logs written here by their description: moments and waits that no test can wait for."""
+
+    def events(self, begins, lengths, more=()):
+        nodes = [(NODE, US, us, 0, "%s:OpId_%d (us)" % (name, i)) for i, (name, us) in enumerate(lengths)]
+        points = [(POINT, US, begins[name], 0, "%s:OpId_%d (begin, us)" % (name, i)) for i, (name, _) in enumerate(lengths)]
+        return [(3004, US, 900, -1, "Accelerator (execute) time"), *nodes, *points, *more]
+
+    def host(self, records):
+        self.write("made.log", write_log(records))
+        self.succeeds("qnn-profile-viewer", "--input_log", "made.log", "--reader", reader("HtpOptrace"), "--output", "h.json")
+        return self.trace("h.json")
+
+    def test_lanes(self):
+        """Operators that overlap are on lanes of their own; those that only meet, or overlap by a rounded microsecond, share one."""
+        lengths = [("a", 100), ("b", 50), ("c", 10), ("d", 5)]
+        trace = self.host([("g", 1000, 2000, self.events({"a": 0, "b": 20, "c": 100, "d": 109}, lengths))])
+        where = {e["name"]: (trace.lanes[key], begin, end) for key, found in trace.slices.items() for begin, end, e in found}
+        self.assertEqual({n: where[n] for n in "abcd"}, {"a": ("operators 0", 0, 100000), "b": ("operators 1", 20000, 70000),
+                                                         "c": ("operators 0", 100000, 110000), "d": ("operators 0", 110000, 114000)})
+
+    def test_yields(self):
+        """What a run waits for comes before its nodes; runs stand where they were; saving, waiting and restoring have a lane."""
+        acquire = [(405, US, 30, -1, "Queue wait (execute) time"), (3011, US, 5, -1, "units"), (3010, US, 7, -1, "VTCM")]
+        yields = [(3009, COUNT, 2, -1, "n"), (3006, US, 11, -1, "r"), (3007, US, 200, -1, "w"), (3008, US, 13, -1, "s"), (30011, BYTES, 4096, -1, "b")]
+        plain = self.events({"a": 0}, [("a", 10)], acquire)
+        trace = self.host([("g", 5000, 6000, plain), ("h", 6100, 6900, plain), ("g", 7000, 8000, plain + yields)])
+        lanes = {}
+        for key, found in trace.slices.items():
+            lanes[trace.lanes[key]] = [(e["name"], begin // 1000, end // 1000) for begin, end, e in found]
+        self.assertEqual(lanes["operators 0"], [("a", at, at + 10) for at in (42, 1142, 2042)])
+        self.assertEqual(lanes["g Runtraces"], [part for at in (0, 2000) for part in (
+            ("inference", at, at + 1000), ("queue wait", at, at + 30), ("acquire HVX + HMX", at + 30, at + 35), ("acquire VTCM", at + 35, at + 42),
+            ("execute", at + 42, at + 942))])
+        self.assertEqual([part[0] for part in lanes["h Runtraces"]], ["inference", "queue wait", "acquire HVX + HMX", "acquire VTCM", "execute"])
+        self.assertEqual(lanes["g Yields"], [("save VTCM", 2000, 2011), ("wait for others", 2011, 2211), ("restore VTCM", 2211, 2224)])
+        self.assertNotIn("h Yields", lanes)
+
+    def test_device_yields(self):
+        """The estimate of what saving and restoring takes, by the rate of all other transfers."""
+        self.prepare(branches(side=16), side=16)
+        self.write("made.log", write_log([("digits", 0, 900, [(3004, US, 800, -1, "a"), (3009, COUNT, 2, -1, "n"), (30011, BYTES, 1 << 20, -1, "b")])]))
+        self.succeeds("qnn-profile-viewer", "--input_log", "made.log", "--reader", reader("HtpOptrace"), "--schematic", "b/net.bin", "--output", "t.json")
+        trace = self.trace("t.json")
+        yields, = [found for key, found in trace.slices.items() if trace.lanes[key] == "digits Yields"]
+        self.assertEqual([e["name"] for _, _, e in yields], ["save VTCM", "restore VTCM"])
+        reads = trace.lane("DMA read")
+        rate = sum(e["args"]["bytes"] for _, _, e in reads) / sum(end - begin for begin, end, _ in reads)
+        for begin, end, e in yields:
+            self.assertEqual(e["args"]["bytes"], 1 << 20)
+            self.assertAlmostEqual((end - begin) * rate / (1 << 20), 1, delta=0.02)
 
 
 class Json(TraceTest):

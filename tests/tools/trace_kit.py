@@ -4,7 +4,9 @@
 import gzip
 import json
 import os
+import struct
 import sys
+import zlib
 from fractions import Fraction
 
 import numpy as np
@@ -43,6 +45,26 @@ def branches(side=48, channels=32, op="Sub", prefix="", relu=True):
     nodes.append(make_onnx.node("Add", prefix + "add", ["op", start], "sum"))
     shape = (1, channels, side, side)
     return make_onnx.model(nodes, constants, [("image", (1, 3, side, side))], [("sum", shape)])
+
+
+# ---- logs ----------------------------------------------------------------------------------------------------------------
+
+def log_string(text):
+    data = b"" if text is None else text.encode() + b"\0"
+    return struct.pack("<I", len(data)) + data
+
+
+def write_log(records):
+    """A profiling log by its description (docs/profile-log.md). A record: graph, start and stop in microseconds, and events of (type, unit, value, parent, name)."""
+    def frame(kind, payload):
+        return struct.pack("<4I", kind, len(payload), zlib.crc32(payload), 0) + payload
+    data = b"OQNP" + struct.pack("<I", 1) + frame(1, log_string("kit") + log_string("1") + log_string("1"))
+    for graph, start, stop, events in records:
+        payload = struct.pack("<IIQQI", 1, 0, start, stop, len(events)) + log_string(graph)
+        for kind, unit, value, parent, name in events:
+            payload += struct.pack("<IIQQi", kind, unit, value, 0, parent) + log_string(name)
+        data += frame(2, payload)
+    return data
 
 
 class TraceTest(support.ToolTest):

@@ -12,6 +12,7 @@
 #include "profile_viewer/trace_device.h"
 
 enum { NS_PER_US = 1000, MOST_LANES = 256 };
+#define OP_ID ":OpId_"
 #define BEGIN " (begin, us)"
 
 struct host_span {
@@ -86,23 +87,40 @@ static uint32_t lane_for(struct host_run *run, struct host_span *s)
     return lane;
 }
 
+/* Of "conv:OpId_3", the bytes of "conv", which may have such a part itself. */
+static size_t node_length(const char *name)
+{
+    const char *end = NULL;
+
+    for (const char *at = strstr(name, OP_ID); at; at = strstr(at + 1, OP_ID))
+        end = at;
+    return end ? (size_t)(end - name) : strlen(name);
+}
+
 static void put_run(struct trace_out *out, struct host_run *run, uint32_t process, uint64_t start_us)
 {
     CLEANUP(str_finish) struct str name;
+    CLEANUP(str_finish) struct str shown;
 
     str_init(&name);
+    str_init(&shown);
     for (size_t i = 0; i < run->spans.n; i++) {
         struct host_span *s = &run->spans.at[i];
         uint32_t lane = lane_for(run, s);
 
         name.n = 0;
         str_addf(&name, "%.*s", s->length, s->name);
+        shown.n = 0;
+        trace_shorten(&shown, str_text(&name), node_length(str_text(&name)));
         struct trace_slice slice = { .process = process,
                                      .lane = lane + 1,
                                      .begin_ns = (start_us + s->begin_us) * NS_PER_US,
                                      .end_ns = (start_us + s->end_us) * NS_PER_US,
-                                     .name = str_text(&name) };
-        trace_put_slice(out, &slice);
+                                     .name = str_text(&shown) };
+        trace_begin_slice(out, &slice);
+        fputs("\"op\":", out->to);
+        trace_put_text(out->to, str_text(&name));
+        trace_end_slice(out);
     }
 }
 

@@ -88,6 +88,27 @@ static bool begins_word(const struct name *name, size_t from)
     return strchr("/;:_", name->text[from - 1]) && isalpha((unsigned char)name->text[from]);
 }
 
+static bool within_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+void trace_shorten(struct str *to, const char *name, size_t n)
+{
+    size_t head = SHORT_NAME / 2;
+    size_t tail = n - SHORT_NAME / 2;
+
+    if (n <= SHORT_NAME) {
+        str_addn(to, name, n);
+        return;
+    }
+    while (head > 0 && within_character(name[head]))
+        head--;
+    while (tail < n && within_character(name[tail]))
+        tail++;
+    str_addf(to, "%.*s…%.*s", (int)head, name, (int)(n - tail), name + tail);
+}
+
 /* The shortest end that begins with a word and has more than `common` characters; a name that is long all the same keeps its
  * two ends. */
 static char *shortened(const struct name *name, size_t common)
@@ -96,18 +117,10 @@ static char *shortened(const struct name *name, size_t common)
     while (from > 0 && (name->n - from <= common || !begins_word(name, from)))
         from--;
 
-    const char *end = name->text + from;
-    size_t n = name->n - from;
-    if (n <= SHORT_NAME)
-        return mem_strdup(end);
-
-    char *cut = mem_zalloc(SHORT_NAME + sizeof "…");
-    if (cut) {
-        memcpy(cut, end, SHORT_NAME / 2);
-        strcat(cut, "…");
-        strcat(cut, end + n - SHORT_NAME / 2);
-    }
-    return cut;
+    CLEANUP(str_finish) struct str cut;
+    str_init(&cut);
+    trace_shorten(&cut, name->text + from, name->n - from);
+    return cut.failed ? NULL : mem_strdup(str_text(&cut));
 }
 
 /* Transfers have the name of the operator that they belong to: nodes of one name have one short name. */

@@ -31,6 +31,8 @@ struct trace_graph {
 };
 
 extern const char *const trace_units[UNIT_COUNT];
+/* The name, or its two ends if it is long. */
+void trace_shorten(struct str *to, const char *name, size_t n);
 void trace_graph_close(struct trace_graph *t);
 enum status trace_graph_open(const struct binary_graph *g, struct trace_graph *ret);
 double trace_us(const struct trace_graph *t, uint64_t cycles);
