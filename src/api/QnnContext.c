@@ -315,6 +315,9 @@ Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle, QnnC
     API_OBJECT(struct api_context, c, contextHandle, HANDLE_CONTEXT, COMP_CONTEXT);
     log_enter(c->log);
     API_CHECK(properties, COMP_CONTEXT, ST_INVALID_ARG, "properties is NULL; give a list of pointers that ends with NULL");
+    enum status alive = context_alive(c);
+    if (alive != ST_OK)
+        return api_error(COMP_CONTEXT, alive);
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_CONTEXT_PROPERTY_OPTION_CUSTOM, COMP_CONTEXT, ST_INVALID_ARG,
                   "context property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);

@@ -6,6 +6,7 @@
 #include "api/call_signal.h"
 #include "api/counts.h"
 #include "api/graph_build.h"
+#include "api/graph_environment.h"
 #include "api/objects.h"
 #include "api/thread_words.h"
 #include "base/clock.h"
@@ -78,7 +79,8 @@ Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle, const QnnGra
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
     LOCKED(&g->context->lock);
-    return api_error(COMP_GRAPH, graph_configure(g, config));
+    enum status st = context_alive(g->context);
+    return api_error(COMP_GRAPH, st == ST_OK ? graph_configure(g, config) : st);
 }
 
 Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle, QnnGraph_Property_t **properties)
@@ -86,6 +88,9 @@ Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle, QnnGraph_P
     API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
     log_enter(g->context->log);
     API_CHECK(properties, COMP_GRAPH, ST_INVALID_ARG, "properties is NULL; give a list of pointers that ends with NULL");
+    enum status alive = context_alive(g->context);
+    if (alive != ST_OK)
+        return api_error(COMP_GRAPH, alive);
     for (; *properties; properties++) {
         API_CHECK((*properties)->option == QNN_GRAPH_PROPERTY_OPTION_CUSTOM, COMP_GRAPH, ST_INVALID_ARG,
                   "graph property %u is unknown; 0 (custom) is known", (unsigned)(*properties)->option);
@@ -107,7 +112,9 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
     API_CHECK(!g->context->from_binary, COMP_GRAPH, ST_NOT_PERMITTED,
               "the context was made from a binary; no node can be added");
     LOCKED(&g->context->lock);
-    enum status st = graph_check_open(g);
+    enum status st = context_alive(g->context);
+    if (st == ST_OK)
+        st = graph_check_open(g);
     return api_error(COMP_GRAPH, st == ST_OK ? graph_add_node(g, &opConfig) : st);
 }
 
@@ -394,24 +401,31 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     return QNN_SUCCESS;
 }
 
-static Qnn_ErrorHandle_t no_environment(Qnn_GraphHandle_t graph, const void *envs, uint32_t n, const char *call)
+/* ---- execution environments ------------------------------------------------------------------------------------------- */
+
+static enum status check_environments(const struct api_graph *g, const void *envs, uint32_t n)
 {
-    API_OBJECT(struct api_graph, g, graph, HANDLE_GRAPH, COMP_GRAPH);
-    log_enter(g->context->log);
-    API_CHECK(envs && n, COMP_GRAPH, ST_INVALID_ARG, "%s: envs is NULL or envSize is 0", call);
-    return api_fail(COMP_GRAPH, ST_NOT_SUPPORTED,
-                    "%s is not supported by the %s backend; give buffers or memory handles with each execution", call,
-                    backend_this->name);
+    RETURN_IF(!envs || !n, ST_INVALID_ARG, "envs is NULL or envSize is 0");
+    TRY(context_alive(g->context));
+    return check_executable(g);
 }
 
 Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHandle, QnnGraph_ExecuteEnvironment_t **envs,
                                                        uint32_t envSize)
 {
-    return no_environment(graphHandle, envs, envSize, "QnnGraph_prepareExecutionEnvironment");
+    API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
+    log_enter(g->context->log);
+    LOCKED(&g->context->lock);
+    enum status st = check_environments(g, envs, envSize);
+    return api_error(COMP_GRAPH, st == ST_OK ? graph_env_prepare(g, envs, envSize) : st);
 }
 
 Qnn_ErrorHandle_t QnnGraph_releaseExecutionEnvironment(Qnn_GraphHandle_t graphHandle,
                                                        const QnnGraph_ExecuteEnvironment_t **envs, uint32_t envSize)
 {
-    return no_environment(graphHandle, envs, envSize, "QnnGraph_releaseExecutionEnvironment");
+    API_OBJECT(struct api_graph, g, graphHandle, HANDLE_GRAPH, COMP_GRAPH);
+    log_enter(g->context->log);
+    LOCKED(&g->context->lock);
+    enum status st = check_environments(g, envs, envSize);
+    return api_error(COMP_GRAPH, st == ST_OK ? graph_env_release(g, envs, envSize) : st);
 }

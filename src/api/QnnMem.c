@@ -95,6 +95,39 @@ static void unmap(struct api_mem *m)
         backend_this->mem_unmap(m->owner->state, m->address, m->bytes);
 }
 
+enum status mem_add(struct api_context *c, const struct backend_mem_spec *s, const struct tensor_desc *desc, void **ret)
+{
+    struct api_mem same = { 0 };
+    identify(s, &same);
+    struct api_mem *m = mem_new(struct api_mem);
+    RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
+    *m = (struct api_mem){ .log = c->log,
+                           .context = c->self,
+                           .owner = c,
+                           .fd = s->fd,
+                           .device = same.device,
+                           .inode = same.inode,
+                           .desc = *desc,
+                           .use = s->use,
+                           .offset = s->offset,
+                           .bytes = s->bytes,
+                           .object = s->object };
+    enum status st = map(c, s, m);
+    if (st == ST_OK) {
+        m->self = handle_open(HANDLE_MEM, m);
+        st = m->self ? children_add(&c->mems, m->self) : status_fail(ST_NO_MEMORY, "no memory for a registration");
+    }
+    if (st != ST_OK) {
+        if (m->self)
+            handle_close(m->self, HANDLE_MEM, 0);
+        unmap(m);
+        mem_free(m);
+        return st;
+    }
+    *ret = m->self;
+    return ST_OK;
+}
+
 static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t *d, uint32_t at, void **ret)
 {
     struct backend_mem_spec s;
@@ -109,33 +142,7 @@ static enum status register_one(struct api_context *c, const Qnn_MemDescriptor_t
     RETURN_IF(known, ST_EXISTS,
               "the memory of file descriptor %d, offset %llu, is registered with this context already; deregister it first",
               s.fd, (unsigned long long)s.offset);
-    struct api_mem *m = mem_new(struct api_mem);
-    RETURN_IF(!m, ST_NO_MEMORY, "no memory for a registration");
-    *m = (struct api_mem){ .log = c->log,
-                           .context = c->self,
-                           .owner = c,
-                           .fd = s.fd,
-                           .device = same.device,
-                           .inode = same.inode,
-                           .desc = desc,
-                           .use = s.use,
-                           .offset = s.offset,
-                           .bytes = s.bytes,
-                           .object = s.object };
-    enum status st = map(c, &s, m);
-    if (st == ST_OK) {
-        m->self = handle_open(HANDLE_MEM, m);
-        st = m->self ? children_add(&c->mems, m->self) : status_fail(ST_NO_MEMORY, "no memory for a registration");
-    }
-    if (st != ST_OK) {
-        if (m->self)
-            handle_close(m->self, HANDLE_MEM, 0);
-        unmap(m);
-        mem_free(m);
-        return st;
-    }
-    *ret = m->self;
-    return ST_OK;
+    return mem_add(c, &s, &desc, ret);
 }
 
 bool mem_destroy(void *handle)

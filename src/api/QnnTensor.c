@@ -107,7 +107,8 @@ Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn
     API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED,
               "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
-    return api_error(COMP_TENSOR, create_shared(c, tensor));
+    enum status st = context_alive(c);
+    return api_error(COMP_TENSOR, st == ST_OK ? create_shared(c, tensor) : st);
 }
 
 Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tensor_t *tensor)
@@ -119,7 +120,9 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     API_CHECK(!c->from_binary, COMP_TENSOR, ST_NOT_PERMITTED,
               "the context was made from a binary; nothing can be added to it");
     LOCKED(&c->lock);
-    enum status open = graph_check_open(g);
+    enum status open = context_alive(c);
+    if (open == ST_OK)
+        open = graph_check_open(g);
     if (open != ST_OK)
         return api_error(COMP_TENSOR, open);
     struct owner o = { .context = c, .ir = g->ir, .graph = graph, .index = g->index };
@@ -222,7 +225,8 @@ Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qn
               "tensor is NULL or numTensors is 0; give at least one tensor");
     LOCKED(&c->lock);
     struct owner o = { .context = c, .ir = g->ir, .graph = graph, .index = g->index };
-    return api_error(COMP_TENSOR, update_tensors(&o, tensor, numTensors));
+    enum status st = context_alive(c);
+    return api_error(COMP_TENSOR, st != ST_OK ? st : update_tensors(&o, tensor, numTensors));
 }
 
 Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, const Qnn_Tensor_t **tensor,
@@ -234,5 +238,6 @@ Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context, co
               "tensor is NULL or numTensors is 0; give at least one tensor");
     LOCKED(&c->lock);
     struct owner o = { .context = c, .ir = c->shared, .index = CONTEXT_OWNER };
-    return api_error(COMP_TENSOR, update_tensors(&o, tensor, numTensors));
+    enum status st = context_alive(c);
+    return api_error(COMP_TENSOR, st != ST_OK ? st : update_tensors(&o, tensor, numTensors));
 }

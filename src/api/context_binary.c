@@ -35,9 +35,21 @@ static enum status list_parts(struct api_context *c, const struct binary ***ret,
     return ST_OK;
 }
 
-static enum status extra_of(struct api_context *c, struct binary_extra *ret)
+/* Priorities of the graphs as they are now, in the order of list_parts. */
+static enum status list_priorities(const struct api_context *c, uint32_t n, uint32_t **ret)
 {
-    *ret = (struct binary_extra){ .oem = c->oem };
+    uint32_t k = 0;
+    *ret = mem_array(uint32_t, n);
+    RETURN_IF(!*ret, ST_NO_MEMORY, "no memory to list %u graphs", n);
+    for (size_t i = 0; i < c->graphs.n; i++)
+        if (!c->graphs.at[i]->subgraph)
+            (*ret)[k++] = graph_priority(c->graphs.at[i]);
+    return ST_OK;
+}
+
+static enum status extra_of(struct api_context *c, const uint32_t *priorities, struct binary_extra *ret)
+{
+    *ret = (struct binary_extra){ .oem = c->oem, .priorities = priorities };
     ret->apart = backend_this->constants_apart && backend_this->constants_apart(c->state);
     return backend_this->context_bytes ? backend_this->context_bytes(c->state, &ret->own, &ret->own_bytes) : ST_OK;
 }
@@ -83,10 +95,13 @@ static enum status saved_size(const struct binary *const *parts, uint32_t n, con
 static enum status binary_size(struct api_context *c, uint64_t *ret)
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
+    CLEANUP(mem_freep) uint32_t *priorities = NULL;
     struct binary_extra extra;
     uint32_t n;
+    TRY(context_alive(c));
     TRY(list_parts(c, &parts, &n));
-    TRY(extra_of(c, &extra));
+    TRY(list_priorities(c, n, &priorities));
+    TRY(extra_of(c, priorities, &extra));
     return saved_size(parts, n, &extra, ret);
 }
 
@@ -102,11 +117,14 @@ Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context, Qnn_Cont
 static enum status get_binary(struct api_context *c, void *buffer, uint64_t size, uint64_t *written)
 {
     CLEANUP(mem_freep) const struct binary **parts = NULL;
+    CLEANUP(mem_freep) uint32_t *priorities = NULL;
     struct binary_extra extra;
     struct binary_image im;
     uint32_t n;
+    TRY(context_alive(c));
     TRY(list_parts(c, &parts, &n));
-    TRY(extra_of(c, &extra));
+    TRY(list_priorities(c, n, &priorities));
+    TRY(extra_of(c, priorities, &extra));
     TRY(make_saved(parts, n, &extra, &im));
     bool fits = im.size <= size;
     size_t need = im.size;
@@ -207,6 +225,19 @@ static enum status announce(struct api_context *c, const struct api_graph *g, co
     return backend_this->announce ? backend_this->announce(c->state, b) : ST_OK;
 }
 
+/* A graph has the priority that it was saved with, unless the context was given one. */
+static void take_priority(const struct api_context *c, struct api_graph *g)
+{
+    uint32_t saved = c->binary.graphs[g->binary_index].info.priority;
+    bool takes = !c->cfg.priority_given && saved != graph_priority(g) && priority_check(saved, "graph") == ST_OK;
+    if (takes && backend_this->check_priority)
+        takes = backend_this->check_priority(c->state, saved) == ST_OK;
+    if (!takes)
+        return;
+    graph_set_priority(g, saved);
+    api_log(LOG_INFO, "graph \"%s\" has priority %u, as it was saved", g->name, saved);
+}
+
 static enum status load_one(struct api_context *c, struct api_graph *g, const struct context_source *s)
 {
     g->state = GRAPH_DEFERRED;
@@ -228,6 +259,7 @@ static enum status load_graphs(struct api_context *c, const struct context_sourc
         g->binary = &c->binary;
         g->binary_index = i;
         g->state = GRAPH_NOT_ENABLED;
+        take_priority(c, g);
         if (enabled(c, g->name))
             TRY(load_one(c, g, s));
     }
@@ -388,7 +420,9 @@ Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHa
         return api_error(COMP_CONTEXT, st);
     LOCKED(&c->lock);
     uint64_t start = clock_ns();
-    st = finish_deferred(c);
+    st = context_alive(c);
+    if (st == ST_OK)
+        st = finish_deferred(c);
     context_stage_events(c, STAGE_LOAD, p);
     if (p)
         prof_add(p->prof, PROF_ROOT, PROF_INIT, PROF_UNIT_US, (clock_ns() - start) / 1000, "QNN (load binary) time");

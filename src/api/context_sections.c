@@ -95,7 +95,9 @@ Qnn_ErrorHandle_t QnnContext_getBinarySectionSize(Qnn_ContextHandle_t context, Q
     struct api_graph *g;
     struct binary_image im = { 0 };
     LOCKED(&c->lock);
-    enum status st = pin_graph(c, graph, &pin, &g);
+    enum status st = context_alive(c);
+    if (st == ST_OK)
+        st = pin_graph(c, graph, &pin, &g);
     if (st == ST_OK)
         st = write_section(c, g, section, &im);
     if (st == ST_OK)

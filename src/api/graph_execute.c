@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/graph_alias.h"
+#include "api/graph_environment.h"
 #include "api/objects.h"
 #include "api/translate.h"
 #include "base/clock.h"
@@ -190,9 +191,13 @@ static bool may_be_left_out(const struct api_graph *g, uint32_t at)
 static enum status take_data(struct graph_run *r, uint32_t at, const struct binary_tensor *t, const Qnn_TensorV1_t *v)
 {
     uint64_t need = bytes_needed(t, v, r->batch);
+    bool raw = v->memType == QNN_TENSORMEMTYPE_RAW || v->memType == QNN_TENSORMEMTYPE_UNDEFINED;
+    void *known = raw && r->graph->envs ? graph_env_find(r->graph, at, v->clientBuf.data) : NULL;
+    if (known)
+        return mem_data(r, at, t->name, known, need);
     if (v->memType == QNN_TENSORMEMTYPE_MEMHANDLE)
         return mem_data(r, at, t->name, v->memHandle, need);
-    RETURN_IF(v->memType != QNN_TENSORMEMTYPE_RAW && v->memType != QNN_TENSORMEMTYPE_UNDEFINED, ST_INVALID_TENSOR,
+    RETURN_IF(!raw, ST_INVALID_TENSOR,
               "tensor \"%s\" has memType %u; RAW (0) and MEMHANDLE (1) are supported when executing", t->name,
               (unsigned)v->memType);
     RETURN_IF(!v->clientBuf.data && !may_be_left_out(r->graph, at), ST_INVALID_TENSOR,
@@ -250,6 +255,11 @@ static enum status bind_all(struct graph_run *r, const struct run_args *a)
     for (uint32_t i = 0; i < g->n_io; i++) {
         if (is_given(&r->io[i]))
             continue;
+        void *bound = g->envs ? graph_env_find(g, i, NULL) : NULL;
+        if (bound) {
+            TRY(mem_data(r, i, g->io[i].tensor->name, bound, desc_bytes(&g->io[i].tensor->desc) * r->batch));
+            continue;
+        }
 
         RETURN_IF(!may_be_left_out(g, i), ST_INVALID_TENSOR, "%s \"%s\" of graph \"%s\" is missing",
                   i < g->n_inputs ? "input" : "output", g->io[i].tensor->name, g->name);

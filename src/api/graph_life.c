@@ -2,11 +2,13 @@
 /* The life of a graph: created open, finalized into a binary of its own or loaded from its context's, executable, freed. */
 #include <stdlib.h>
 
+#include "api/graph_environment.h"
 #include "api/memory_budget.h"
 #include "api/objects.h"
 
 void graph_free(struct api_graph *g)
 {
+    graph_env_finish(g);
     graph_unload(g);
     profile_unbind(g->profile);
     if (backend_this->graph_config_free)

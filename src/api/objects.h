@@ -229,6 +229,7 @@ struct api_graph {
     uint32_t n_inputs, n_io;
     uint32_t *by_id;               /* io indexes sorted by id */
     struct graph_run *sync;        /* what synchronous runs work with, used while the run has its turn */
+    struct graph_env *envs;        /* execution environments, the newest first; written with `program` and no execution */
     struct sched_needs needs;      /* of its executions */
     _Atomic(void *) profile;       /* continuous profile of the graph config, NULL: none */
     _Atomic bool profile_off;
@@ -323,6 +324,8 @@ struct api_mem {
 };
 
 bool mem_destroy(void *handle);
+/* Registers memory for a tensor, as QnnMem_register does; it is one of the context's. */
+enum status mem_add(struct api_context *c, const struct backend_mem_spec *s, const struct tensor_desc *desc, void **ret);
 
 /* ---- queue (queue.c) -------------------------------------------------------------------------------------------------- */
 

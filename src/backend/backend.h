@@ -223,6 +223,7 @@ struct backend {
     /* Memory for a copy of the client's binary that load can use in place. NULL: ordinary memory. */
     enum status (*bytes_alloc)(uint64_t size, void **ret);
     void (*bytes_free)(void *bytes);
+    int (*bytes_fd)(const void *bytes); /* the descriptor behind it. NULL: it has none */
     /* The same for a file that is used in place, read only. NULL: files are copied. */
     enum status (*bytes_file)(int fd, uint64_t offset, uint64_t size, void **ret);
     /* From now on memory of the client stands in place of part of what bytes_alloc gave, for good: here and where graphs

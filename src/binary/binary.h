@@ -198,6 +198,7 @@ struct binary_extra {
     const char *oem;    /* NULL: none */
     const void *own;    /* bytes of the backend that made it */
     uint64_t own_bytes; /* 0: none */
+    const uint32_t *priorities; /* of the graphs, in their order; NULL: those that they were written with */
     bool apart;         /* graphs keep constants of their own, but for those that had one section before */
 };
 

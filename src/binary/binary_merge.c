@@ -8,7 +8,8 @@
 struct merge {
     struct bin_pieces pieces;
     struct bin_share share;
-    struct arena arena; /* tensors of graphs */
+    struct arena arena; /* tensors of graphs, and their own records */
+    const uint32_t *priorities;
     uint32_t n_graphs;
 };
 
@@ -75,6 +76,17 @@ static enum status add_tensors(struct merge *m, const struct binary *b, uint32_t
     return bin_add(&m->pieces, piece);
 }
 
+/* It may have changed since the graph was written. */
+static enum status set_priority(struct merge *m, uint32_t priority, struct bin_piece *piece)
+{
+    struct bin_graph *record = piece->size >= sizeof *record ? arena_dup(&m->arena, piece->data, piece->size) : NULL;
+    RETURN_IF(!record, ST_NO_MEMORY, "context binary: no memory for the record of a graph");
+    record->priority = priority;
+    piece->data = record;
+    piece->has_crc = false;
+    return ST_OK;
+}
+
 static enum status add_part(struct merge *m, const struct binary *b)
 {
     uint32_t n = header_of(b).n_sections;
@@ -86,6 +98,8 @@ static enum status add_part(struct merge *m, const struct binary *b)
         struct bin_piece piece = piece_of(b, &s);
         if (s.kind == SEC_GRAPH)
             TRY(add_tensors(m, b, s.index, &piece.link));
+        if (s.kind == SEC_GRAPH && m->priorities)
+            TRY(set_priority(m, m->priorities[m->n_graphs + s.index], &piece));
         piece.index += m->n_graphs;
         TRY(bin_add(&m->pieces, piece));
     }
@@ -126,6 +140,7 @@ static enum status gather(const struct binary *const *parts, uint32_t n, const s
 {
     TRY(check_parts(parts, n));
     m->share.apart = extra && extra->apart;
+    m->priorities = extra ? extra->priorities : NULL;
     for (uint32_t i = 0; i < n; i++)
         TRY(add_part(m, parts[i]));
     if (extra && extra->oem)

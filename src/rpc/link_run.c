@@ -281,7 +281,7 @@ static enum status run_now(struct rpc_session *s, struct link_program *p, struct
     p->area->hold = fault.hold;
     submit(s, p);
     if (fault.kill)
-        return link_lost(s, "killed by OPENQNN_FAULT");
+        return link_fault(s, fault.restart);
     TRY(await(s, p, r));
     r->rpc_ns = clock_ns() - p->area->submit_ns;
     p->usual_ns = p->usual_ns ? (3 * p->usual_ns + r->rpc_ns) / 4 : r->rpc_ns;

@@ -15,8 +15,8 @@
 enum { MAX_FAULTS = 16, TEXT_MAX = 512, MAX_NUMBER = 60000 };
 
 static const char *const names[FAULT_KINDS] = {
-    [FAULT_KILL] = "kill",       [FAULT_TRUNCATE] = "truncate",     [FAULT_DELAY] = "delay",   [FAULT_YIELD] = "yield",
-    [FAULT_REFUSE_MAP] = "refuse_map", [FAULT_REFUSE_OPEN] = "refuse_open",
+    [FAULT_KILL] = "kill",   [FAULT_RESTART] = "restart",       [FAULT_TRUNCATE] = "truncate",       [FAULT_DELAY] = "delay",
+    [FAULT_YIELD] = "yield", [FAULT_REFUSE_MAP] = "refuse_map", [FAULT_REFUSE_OPEN] = "refuse_open",
 };
 
 struct fault {
@@ -38,10 +38,11 @@ static enum status parse_one(const char *word, struct fault *ret)
     unsigned long long at, number = 0;
     int used = 0;
     int n = sscanf(word, "%15[a-z_]@%llu%n:%llu%n", name, &at, &used, &number, &used);
-    RETURN_IF(n < 2 || word[used] || !at, ST_INVALID_ARG,
-              "OPENQNN_FAULT: \"%s\"; kill@N, truncate@N, delay@N:MS, yield@N:STEP, refuse_map@N and refuse_open@N are "
-              "known, N from 1",
-              word);
+    RETURN_IF(
+        n < 2 || word[used] || !at, ST_INVALID_ARG,
+        "OPENQNN_FAULT: \"%s\"; kill@N, restart@N, truncate@N, delay@N:MS, yield@N:STEP, refuse_map@N and refuse_open@N are "
+        "known, N from 1",
+        word);
     for (uint32_t i = 0; i < FAULT_KINDS; i++)
         if (str_eq(name, names[i])) {
             RETURN_IF((i == FAULT_DELAY || i == FAULT_YIELD) != (n == 3) || number > MAX_NUMBER ||
@@ -109,7 +110,8 @@ struct fault_hit fault_message(void)
         return h;
     pthread_mutex_lock(&lock);
     messages++;
-    h.kill = hit(FAULT_KILL, messages, &ms);
+    h.restart = hit(FAULT_RESTART, messages, &ms);
+    h.kill = hit(FAULT_KILL, messages, &ms) || h.restart;
     h.truncate = hit(FAULT_TRUNCATE, messages, &ms);
     hit(FAULT_DELAY, messages, &ms);
     hit(FAULT_YIELD, messages, &h.hold);

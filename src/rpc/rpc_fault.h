@@ -3,6 +3,7 @@
  * to rpc/.
  *
  *   kill@N          the session dies when the N-th message has been sent to it
+ *   restart@N       with the N-th message the subsystem restarts: all sessions of the process die
  *   truncate@N      the N-th message arrives cut in half
  *   delay@N:MS      the N-th message is sent MS milliseconds late
  *   yield@N:STEP    the N-th message, a run, waits before its STEP-th step until a run of higher priority is there to give
@@ -19,10 +20,20 @@
 
 #include "base/status.h"
 
-enum fault_kind { FAULT_KILL, FAULT_TRUNCATE, FAULT_DELAY, FAULT_YIELD, FAULT_REFUSE_MAP, FAULT_REFUSE_OPEN, FAULT_KINDS };
+enum fault_kind {
+    FAULT_KILL,
+    FAULT_RESTART,
+    FAULT_TRUNCATE,
+    FAULT_DELAY,
+    FAULT_YIELD,
+    FAULT_REFUSE_MAP,
+    FAULT_REFUSE_OPEN,
+    FAULT_KINDS
+};
 
 struct fault_hit {
     bool kill, truncate;
+    bool restart;  /* kill is set, too */
     uint32_t hold; /* the step, 0: none */
 };
 

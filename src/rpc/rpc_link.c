@@ -68,7 +68,7 @@ static enum status send_and_check(struct rpc_session *s, const struct rpc_reques
     struct fault_hit fault = fault_message();
     enum status st = s->t->exchange(s, q, fault.truncate ? sizeof(*q) / 2 : sizeof(*q), fds, n_fds, &answer, &n);
     if (fault.kill)
-        return link_lost(s, "killed by OPENQNN_FAULT");
+        return link_fault(s, fault.restart);
     s->owes = st == ST_ABORTED || st == ST_TIMED_OUT;
     s->owed = *q;
     TRY(st);
@@ -390,6 +390,20 @@ static void abandon(struct rpc_session *s)
     if (idle)
         s->t->abandon(s);
     pthread_mutex_unlock(&s->control);
+}
+
+enum status link_fault(struct rpc_session *s, bool all)
+{
+    static const char restart[] = "the subsystem restarted, by OPENQNN_FAULT";
+    if (!all)
+        return link_lost(s, "killed by OPENQNN_FAULT");
+
+    pthread_mutex_lock(&list_lock);
+    for (struct rpc_session *other = list; other; other = other->next)
+        if (other->owner == getpid())
+            link_lost(other, restart);
+    pthread_mutex_unlock(&list_lock);
+    return link_lost(s, restart);
 }
 
 /* Destructors run when a library is unloaded, and at the end of a program, whose other threads may still be in a call. Those

@@ -115,6 +115,8 @@ bool link_put_off(struct rpc_session *s, const struct rpc_request *q);    /* it 
 enum status link_settle(struct rpc_session *s);                           /* what was given up is answered and undone */
 /* Marks the session as dead and ends it; returns ST_COMMUNICATION. Later calls repeat the first reason. */
 enum status link_lost(struct rpc_session *s, const char *why);
+/* What OPENQNN_FAULT has done to the session, or to all of the process. */
+enum status link_fault(struct rpc_session *s, bool all);
 enum status link_check(struct rpc_session *s);                 /* alive, and of this process */
 /* Looks for a sign of life; ST_COMMUNICATION: it was silent for `limit_ns` while `what` was waited for. */
 enum status link_watch(struct rpc_session *s, struct rpc_watch *watch, const char *what, uint64_t limit_ns);

@@ -15,6 +15,7 @@ static char folder[] = "/tmp/openqnn-alone-XXXXXX";
 static char copy[256];
 static char note[2048]; /* the last warning */
 static int session_pid;
+static unsigned switched; /* lines about the path to the driver */
 
 static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
 {
@@ -26,7 +27,9 @@ static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va
     const char *at = strstr(text, "the context is on session ");
     if (at)
         sscanf(at, "the context is on session %d (process %d)", &session, &session_pid);
-    if (level == QNN_LOG_LEVEL_WARN)
+    bool driver = strstr(text, "user driver path") != NULL;
+    switched += driver;
+    if (level == QNN_LOG_LEVEL_WARN && !driver)
         snprintf(note, sizeof note, "%s", text);
 }
 
@@ -74,6 +77,7 @@ static void runs_in_a_session(void)
     float y[CONV_OUT] = { 0 };
     float wanted[CONV_OUT];
     session_pid = 0;
+    switched = 0;
     note[0] = 0;
 
     lib_open();
@@ -90,6 +94,7 @@ static void runs_in_a_session(void)
 
     assert_true(session_pid > 1 && session_pid != getpid());
     assert_true(was_started_from(session_pid, copy));
+    assert_int_equal(switched, lib_is_htp() ? 2 : 0);
 
     OK(q.contextFree(context, NULL));
     OK(q.backendFree(backend));

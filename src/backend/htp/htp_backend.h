@@ -76,6 +76,7 @@ enum status htp_context_config(const void *custom, struct backend_context_cfg *c
 enum status htp_context_check(const struct backend_context *c);
 struct backend_loading htp_loading(const struct backend_context_cfg *cfg);
 enum status htp_context_property(struct backend_context *c, void *custom);
+enum status htp_graph_property(struct backend_graph *g, void *custom); /* NULL: it is still being built */
 
 /* Everything a client can say about a graph (htp_graph_config.c). */
 struct htp_graph_cfg {
@@ -211,6 +212,7 @@ void htp_session_put(struct htp_session *s); /* NULL allowed; the last one ends 
 /* The result of a call on the link: brings its explanation over, and notices when the process has died. */
 enum status htp_session_result(struct htp_session *s, enum status st);
 enum status htp_session_check(struct htp_session *s);
+enum status htp_session_look(struct htp_session *s); /* the same, and notices when its process has ended */
 uint64_t htp_sessions_heap(uint32_t *contexts); /* bytes in all sessions, and how many contexts are on them */
 uint64_t htp_sessions_base(void); /* bytes that the processes of all sessions had in use when they had just begun */
 

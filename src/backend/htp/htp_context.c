@@ -93,7 +93,7 @@ void htp_watch_signal(struct backend_context *c, const struct cancel *signal)
 enum status htp_check_context(struct backend_context *c)
 {
     struct htp_session *s = c->session;
-    return s ? htp_session_check(s) : ST_OK;
+    return s ? htp_session_look(s) : ST_OK;
 }
 
 /* ---- placing ---------------------------------------------------------------------------------------------------------- */

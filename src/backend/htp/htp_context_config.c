@@ -209,6 +209,26 @@ enum status htp_context_property(struct backend_context *c, void *custom)
     }
 }
 
+/* The API has no structure for properties of HTP graphs; that of contexts serves. */
+enum status htp_graph_property(struct backend_graph *g, void *custom)
+{
+    QnnHtpContext_CustomProperty_t *p = custom;
+    RETURN_IF(!p, ST_INVALID_ARG,
+              "HTP graph property: customProperty is NULL; a QnnHtpContext_CustomProperty_t is expected");
+    RETURN_IF(!g, ST_NOT_FINALIZED, "the graph has no properties before it is finalized, or where it is not enabled");
+    const struct binary_graph *b = g->g;
+    switch ((uint32_t)p->option) {
+    case QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE: p->spillfillBufferSize = b->info.spill_fill_bytes; return ST_OK;
+    case QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE: p->weightsBufferSize = b->constant_bytes; return ST_OK;
+    case QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE: p->vtcmBackupBufferSize = b->info.vtcm_used; return ST_OK;
+    default:
+        RETURN_IF(!htp_graph_memory_property(g, (uint32_t)p->option, &p->spillfillBufferSize), ST_INVALID_ARG,
+                  "HTP graph property %u is unknown; 2, 3 and 6 are known, and those of docs/contexts.md",
+                  (unsigned)p->option);
+        return ST_OK;
+    }
+}
+
 struct binary_target htp_binary_target(uint32_t soc_model, uint32_t arch)
 {
     struct binary_target t = {

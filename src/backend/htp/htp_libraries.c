@@ -157,6 +157,20 @@ static enum status open_stub(uint32_t arch, const struct rpc_link **ret)
     return ST_OK;
 }
 
+/* Programs on computers with a runtime driver look for these lines; here the driver is this library. */
+static void say_driver(uint32_t arch)
+{
+    static _Atomic bool said;
+    if (atomic_exchange(&said, true))
+        return;
+    backend_log(
+        BACKEND_WARN,
+        "Traditional path not available. Switching to user driver path: there is no libQnnHtpV%uStub.so beside %s or "
+        "where the dynamic linker looks",
+        arch, backend_own_path());
+    backend_log(BACKEND_WARN, "HTP user driver is loaded. Switched to user driver path: it is built into this library");
+}
+
 enum status htp_find_link(uint32_t arch, const struct rpc_link **ret)
 {
     const char *mode = getenv("OPENQNN_SESSION");
@@ -167,6 +181,8 @@ enum status htp_find_link(uint32_t arch, const struct rpc_link **ret)
     pthread_mutex_lock(&lock);
     enum status st = open_stub(arch, ret);
     pthread_mutex_unlock(&lock);
+    if (st == ST_OK && *ret == &rpc_link_built_in)
+        say_driver(arch);
     return st;
 }
 

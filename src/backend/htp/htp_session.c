@@ -159,6 +159,12 @@ enum status htp_session_result(struct htp_session *s, enum status st)
     return lost(s);
 }
 
+enum status htp_session_look(struct htp_session *s)
+{
+    TRY(htp_session_check(s));
+    return s->link->alive(s->s) ? ST_OK : htp_session_result(s, ST_COMMUNICATION);
+}
+
 /* A replacement that nobody came for ends with the last context of the session it replaced. */
 static void drop_unused(struct htp_session **place)
 {

@@ -141,6 +141,16 @@ bool htp_memory_property(struct backend_context *c, uint32_t property, uint64_t 
     return known;
 }
 
+bool htp_graph_memory_property(struct backend_graph *g, uint32_t property, uint64_t *ret)
+{
+    if (property != HTP_PROPERTY_LOADED_BYTES && property != HTP_PROPERTY_LOADED_GRAPHS)
+        return false;
+    pthread_mutex_lock(&g->context->lock);
+    *ret = property == HTP_PROPERTY_LOADED_BYTES ? htp_graph_bytes(g) : g->program != RPC_NONE;
+    pthread_mutex_unlock(&g->context->lock);
+    return true;
+}
+
 static void note(struct backend_context *c, const struct backend_graph *g, bool loaded, uint64_t bytes)
 {
     struct htp_switch *w = c->switching;

@@ -55,6 +55,8 @@ enum {
     HTP_PROPERTY_LOADS, /* of a context that switches, since it was created */
     HTP_PROPERTY_UNLOADS,
 };
+/* The first two also of graphs. */
+bool htp_graph_memory_property(struct backend_graph *g, uint32_t property, uint64_t *ret);
 bool htp_memory_property(struct backend_context *c, uint32_t property, uint64_t *ret); /* false: it is none of these */
 
 /* Under the context's lock: a graph's file in the session, for it and those that share its constants, and the number that
