@@ -27,7 +27,7 @@ LEGACY = {
     "define_symbol": (REFUSED, ["n", "none"]), "batch": (REFUSED, ["0"]), "preserve_io": (CHANGES, []), "custom_io": (CHANGES, ["io.yaml"]),
     "dump_custom_io_config_template": (CHANGES, ["t.yaml"]), "reset_state": (REFUSED, ["--reset_stat"]), "float_bw": (CHANGES, ["16"]),
     "disable_batchnorm_folding": (CHANGES, []), "no_simplification": (CHANGES, []), "keep_disconnected_nodes": (REFUSED, []),
-    "export_format": (CHANGES, ["dlc"]), "enable_framework_trace": (TOLD, []), "overwrite_model_prefix": (CHANGES, []), "exclude_named_tensors": (CHANGES, []), "keep_quant_nodes": (REFUSED, []), "arch_checker": (REFUSED, []),
+    "export_format": (CHANGES, ["dlc"]), "enable_framework_trace": (TOLD, []), "overwrite_model_prefix": (CHANGES, []), "exclude_named_tensors": (CHANGES, []), "keep_quant_nodes": (REFUSED, []), "arch_checker": (CHANGES, []),
     "op_package_lib": (REFUSED, ["a.so:p"]), "op_package_config": (REFUSED, ["a.xml"]), "package_name": (REFUSED, ["p"]),
     "input_list": (CHANGES, ["list.txt"]), "quantization_overrides": (CHANGES, ["o.json"]), "act_bw": (CHANGES, ["16"], LIST), "weight_bw": (CHANGES, ["4"], LIST),
     "bias_bw": (CHANGES, ["32"], LIST), "act_quantizer": (CHANGES, ["adjusted"], LIST), "param_quantizer": (CHANGES, ["adjusted"], LIST),

@@ -174,6 +174,17 @@ static void put_size(const json_t *bytes, struct str *out)
         str_addf(out, " %10s", "as here");
 }
 
+static void put_target(const json_t *row, struct str *out)
+{
+    const json_t *vtcm = json_object_get(row, "vtcm_mb"), *level = json_object_get(row, "optimization");
+
+    str_addf(out, "  %s", text(row, "name"));
+    if (json_is_integer(vtcm))
+        str_addf(out, ", vtcm_mb %d", (int)json_integer_value(vtcm));
+    if (json_is_integer(level))
+        str_addf(out, ", O%d", (int)json_integer_value(level));
+}
+
 static void put_times(const json_t *list, const char *title, struct str *out)
 {
     json_t *row;
@@ -185,11 +196,17 @@ static void put_times(const json_t *list, const char *title, struct str *out)
     json_array_foreach(list, i, row)
     {
         const json_t *vtcm = json_object_get(row, "vtcm_bytes"), *spilled = json_object_get(row, "spill_bytes");
+        if (text(row, "refused")[0]) {
+            put_target(row, out);
+            str_addf(out, ": refused: %s\n", text(row, "refused"));
+            continue;
+        }
         str_addf(out, "  %12" JSON_INTEGER_FORMAT " %12.1f", json_integer_value(json_object_get(row, "cycles")),
                  json_number_value(json_object_get(row, "time_us")));
         put_size(vtcm, out);
         put_size(spilled, out);
-        str_addf(out, "  %s\n", text(row, "name"));
+        put_target(row, out);
+        str_add(out, "\n");
     }
 }
 

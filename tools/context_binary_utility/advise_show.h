@@ -4,7 +4,14 @@
 
 #include "common/tool_file.h"
 
-/* The advice on the graphs of a context binary, in a file (JSON by its ending) or, with `to` NULL, on stdout. */
-enum status advise_show(const char *path, const struct tool_file *f, const char *to);
+struct advise_want {
+    const char *binary;                   /* its path */
+    const char *to;                       /* JSON by its ending, otherwise text; NULL: text on stdout */
+    const char *dlc;                      /* the model, to be compiled for other targets; NULL: it is not */
+    const char *backend, *system_library; /* for that; NULL: libQnnHtp.so, libQnnSystem.so by name */
+};
+
+/* The advice on the graphs of a context binary. */
+enum status advise_show(const struct advise_want *want, const struct tool_file *f);
 
 #endif

@@ -15,7 +15,7 @@
 #include "memory_map/memory_map.h"
 
 struct utility {
-    const char *binary, *json, *system_library, *map_file, *advice_file;
+    const char *binary, *json, *system_library, *map_file, *advice_file, *dlc, *backend;
     bool summary, map, advise;
     uint32_t version, map_format;
 };
@@ -44,6 +44,10 @@ static const struct tool_option options[] = {
               "says that this saves; and what the plan takes on other SoCs." },
     { "advise_file", OPT_STRING, AT(advice_file), .argument = "FILE",
       .help = "Where the advice goes: JSON when FILE ends with .json, otherwise text; standard output when not given." },
+    { "what_if", OPT_STRING, AT(dlc), .argument = "MODEL.dlc",
+      .help = "With --advise: also compile the model that the context binary was made of for other SoCs, sizes of VTCM and "
+              "with O3, and say what the estimate says of each." },
+    { "backend", OPT_STRING, AT(backend), .argument = "FILE", .help = "libQnnHtp.so, for --what_if." },
     { "system_library", OPT_STRING, AT(system_library), .argument = "FILE",
       .help = "libQnnSystem.so; looked for in the usual places when not given." },
     {}
@@ -74,6 +78,15 @@ static enum status check_weights(const struct utility *o, const struct tool_file
     return st == ST_OK ? ST_OK : status_prefix(st, "\"%s\"", o->binary);
 }
 
+static enum status advise(const struct utility *o, const struct tool_file *f)
+{
+    const struct advise_want want = {
+        .binary = o->binary, .to = o->advice_file, .dlc = o->dlc, .backend = o->backend, .system_library = o->system_library
+    };
+
+    return advise_show(&want, f);
+}
+
 static enum status describe(const struct utility *o, struct library_system *sys, const struct tool_file *f)
 {
     QnnSystemContext_Handle_t reader = NULL;
@@ -101,10 +114,18 @@ static enum status describe(const struct utility *o, struct library_system *sys,
     if (st == ST_OK && o->map)
         st = map_show(o->binary, o->map_format, o->map_file);
     if (st == ST_OK && o->advise)
-        st = advise_show(o->binary, f, o->advice_file);
+        st = advise(o, f);
     if (st == ST_OK && o->map && o->map_file)
         tool_log(TOOL_INFO, "wrote \"%s\"", o->map_file);
     return st;
+}
+
+static enum status check_options(const struct utility *o)
+{
+    RETURN_IF((o->advice_file || o->dlc) && !o->advise, ST_INVALID_ARG,
+              "--advise_file and --what_if say what becomes of advice; add --advise");
+    RETURN_IF(o->backend && !o->dlc, ST_INVALID_ARG, "--backend compiles the model of --what_if; add --what_if MODEL.dlc");
+    return ST_OK;
 }
 
 int main(int argc, char **argv)
@@ -117,7 +138,9 @@ int main(int argc, char **argv)
     enum tool_next next = tool_options_parse(&program, argc, argv, &o, &arena);
     int code = next == TOOL_EXIT_ERROR;
     if (next == TOOL_RUN) {
-        enum status st = tool_file_map(o.binary, &f);
+        enum status st = check_options(&o);
+        if (st == ST_OK)
+            st = tool_file_map(o.binary, &f);
         if (st == ST_OK)
             st = library_open_system(o.system_library, NULL, &sys);
         if (st == ST_OK)

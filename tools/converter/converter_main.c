@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "common/tool_file.h"
 #include "common/tool_log.h"
+#include "converter/arch_checker.h"
 #include "converter/custom_io.h"
 
 /* ---- what is printed ---------------------------------------------------------------------------------------------- */
@@ -208,6 +209,18 @@ static enum status check(const struct converter *c)
     return ST_OK;
 }
 
+static enum status check_architecture(const struct converter *c, const struct ir_graph *g,
+                                      const struct convert_report *report)
+{
+    CLEANUP(arena_finish) struct arena a;
+    const char *prefix;
+
+    arena_init(&a);
+    prefix = converter_prefix(c, c->dlc ? ".dlc" : ".cpp", &a);
+    RETURN_IF(!prefix, ST_NO_MEMORY, "no memory for a path");
+    return arch_checker_run(g, report, c->dry_run ? NULL : prefix);
+}
+
 static int run(const struct converter_front *front, struct converter *c, const struct converter_words *w,
                const char *command)
 {
@@ -224,6 +237,8 @@ static int run(const struct converter_front *front, struct converter *c, const s
         st = improve(c, &report, w, &g, &keep);
     if (st == ST_OK && !c->dry_run)
         st = write_files(c, g, &report, command);
+    if (st == ST_OK && c->arch_checker)
+        st = check_architecture(c, g, &report);
     int rc = st == ST_OK ? 0 : tool_report(c->input, st);
     ir_graph_free(g);
     ir_graph_free(keep);

@@ -28,6 +28,7 @@ struct converter {
     uint32_t source_format;      /* of the other converters: cpp, dlc */
     uint32_t float_bias_bits;    /* index: 32, 16 */
     bool float_bias_given;
+    bool arch_checker;
     const char *version;         /* of the model */
     bool dlc; /* PREFIX.dlc instead of the model source */
     struct quantizer_args quant;

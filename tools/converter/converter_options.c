@@ -67,8 +67,10 @@ const struct tool_option converter_options[] = {
       .refused = "encodings of QuantizeLinear and DequantizeLinear go to their tensors; --ignore_encodings takes them out "
                  "of the model instead." },
     WORDS("op_package_lib", 0, "PATH:PROVIDER", "Refused: " CONVERTER_REFUSED_PACKAGES "."),
-    { "arch_checker", OPT_FLAG, AT(ignored),
-      .refused = "there is no architecture checker; --dry_run lists what cannot be converted." },
+    { "arch_checker", OPT_FLAG, AT(arch_checker),
+      .help = "Also compile the model with libQnnHtp.so, say what in it costs time, accuracy or support on an HTP and what "
+              "to change, and write that as "
+              "<output>_arch_checker.json." },
 
     { "input_list", OPT_STRING, AT(quant.input_list), .argument = "FILE", .section = "Quantization",
       .help = "Lines of raw float32 files, as for qnn-net-run. Turns quantization on: the float graph runs on every line, "
