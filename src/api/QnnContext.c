@@ -55,7 +55,10 @@ static enum status read_option(const QnnContext_Config_t *c, struct context_opti
         o->cfg.persistent_binary = c->isPersistentBinary;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY:
-        o->strict = c->binaryCompatibilityType == QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT;
+        RETURN_IF((uint32_t)c->binaryCompatibilityType > QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT, ST_INVALID_CONFIG,
+                  "binary compatibility %u is unknown; 0 (permissive) and 1 (strict) are known",
+                  (unsigned)c->binaryCompatibilityType);
+        o->cfg.strict_binary = c->binaryCompatibilityType == QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT;
         return ST_OK;
     case QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT:
         o->deferred = c->isGraphInitDeferred;

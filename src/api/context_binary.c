@@ -164,7 +164,9 @@ static enum status check_target(const struct binary *b, const struct backend_con
     RETURN_IF(b->target.backend_id != backend_this->id, ST_BINARY_CONFIG,
               "the binary was made for backend %u by build %s; this is the %s backend (%u)", b->target.backend_id,
               b->target.build_id, backend_this->name, backend_this->id);
-    return backend_this->check_target ? backend_this->check_target(cfg, &b->target) : ST_OK;
+    if (backend_this->check_target)
+        TRY(backend_this->check_target(cfg, &b->target));
+    return backend_this->check_binary ? backend_this->check_binary(cfg, b) : ST_OK;
 }
 
 static enum status check_enabled(const struct api_context *c)
@@ -374,6 +376,7 @@ static enum status validate(const struct api_backend *b, const struct context_so
               "the binary is NULL or has 0 bytes; give the bytes that QnnContext_getBinary wrote");
     TRY(read_options(s, &o));
     o.cfg.backend = b->cfg;
+    o.cfg.enabled = o.enable_graphs;
     TRY(device_hold(s->device, &d, &o.cfg.device));
     device_release(d);
     TRY(binary_open(s->data, s->size, &bin));

@@ -177,7 +177,7 @@ struct context_options {
     struct backend_context_cfg cfg;
     const char *const *enable_graphs, *const *retained;
     uint32_t queue_depth;
-    bool strict, deferred;
+    bool deferred;
     void *device; /* handle, NULL: the default one */
 };
 void context_options_init(struct context_options *o);

@@ -56,6 +56,7 @@ struct backend_context_cfg {
     uint32_t priority;
     uint32_t threads;            /* 0: the backend's choice */
     const char *oem;
+    bool strict_binary;          /* refuse a binary that is not the best for the device */
     bool persistent_binary;      /* the client's buffer stays valid: use it in place */
     bool from_binary;            /* it gets the graphs of a file, and no others */
     bool priority_given;         /* by an option; else it is the default */
@@ -209,6 +210,9 @@ struct backend {
 
     /* Whether a binary may be used by contexts of this configuration, beyond being of this backend. NULL: yes. */
     enum status (*check_target)(const struct backend_context_cfg *cfg, const struct binary_target *t);
+    /* The same for its graphs; with strict_binary ST_SUBOPTIMAL for one that runs, but not at its best. NULL: it does not
+     * depend on the device. */
+    enum status (*check_binary)(const struct backend_context_cfg *cfg, const struct binary *b);
     /* Where the client's binary lies, which is to be used in place. NULL: elsewhere it is copied. */
     enum status (*check_in_place)(const struct backend_context_cfg *cfg, const void *binary);
 

@@ -42,6 +42,14 @@ enum {
 bool htp_arch_known(uint32_t arch);
 const struct rpc_soc *htp_soc_default(void);              /* QnnGlobalConfig, then OPENQNN_SOC, then SM8550 */
 enum status htp_soc_model(uint32_t model);
+bool htp_soc_named(void); /* the default SoC is one that the user asked for */
+
+/* What a client, or the user by OPENQNN_SOC, has said of the device; false: nothing (htp_fit.c). */
+struct htp_hardware {
+    const struct rpc_soc *soc; /* NULL: none in the table */
+    uint32_t arch, vtcm_mb;
+};
+bool htp_device_named(const struct backend_device_cfg *d, struct htp_hardware *ret);
 
 /* Votes name no device: they are for the one that was created last, or for the default SoC. */
 const struct rpc_soc *htp_soc_used(void);
@@ -93,8 +101,9 @@ struct htp_graph_cfg {
 enum { HTP_SLC_ON = 1, HTP_SLC_OFF /* said so */ }; /* htp_graph_cfg.slc */
 /* Bits of binary_graph_info.options. */
 enum {
-    HTP_GRAPH_SLC = 1,    /* what is spilled stays in the system level cache as far as it fits */
-    HTP_GRAPH_SERIAL = 2, /* it takes turns with others that say so */
+    HTP_GRAPH_SLC = 1,      /* what is spilled stays in the system level cache as far as it fits */
+    HTP_GRAPH_VTCM_MAX = 4, /* it was to use all fast memory of its device */
+    HTP_GRAPH_SERIAL = 2,   /* it takes turns with others that say so */
 };
 struct htp_graph_cfg htp_graph_settings(const struct backend_graph_cfg *cfg);
 enum status htp_graph_config(const void *custom, struct backend_graph_cfg *cfg);
@@ -379,7 +388,7 @@ void htp_close(struct backend_context *c);
 void htp_context_update(struct backend_context *c, const struct backend_context_cfg *cfg);
 void htp_watch_signal(struct backend_context *c, const struct cancel *signal);
 enum status htp_check_context(struct backend_context *c);
-enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t);
+enum status htp_check_binary(const struct backend_context_cfg *cfg, const struct binary *b); /* htp_fit.c */
 bool htp_constants_apart(const struct backend_context *c);
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct cancel *cancel, struct binary_image *ret);

@@ -9,18 +9,6 @@
 
 /* ---- life ------------------------------------------------------------------------------------------------------------- */
 
-enum status htp_check_target(const struct backend_context_cfg *cfg, const struct binary_target *t)
-{
-    const struct backend_device_cfg *d = &cfg->device;
-    RETURN_IF(!htp_arch_known(t->arch), ST_BINARY_CONFIG,
-              "the context binary was made for HTP architecture v%u, which is not known here", t->arch);
-    RETURN_IF(d->given && t->arch > d->arch, ST_BINARY_CONFIG,
-              "the context binary was made for HTP architecture v%u; the device is v%u: prepare the model "
-              "for v%u, or create the device for a newer SoC",
-              t->arch, d->arch, d->arch);
-    return ST_OK;
-}
-
 enum status htp_open(const struct backend_context_cfg *cfg, struct backend_context **ret)
 {
     struct backend_context *c = mem_new(struct backend_context);

@@ -376,7 +376,8 @@ static enum status load(struct backend_graph *g, const struct binary *b, uint32_
         return ST_OK;
     }
     pthread_mutex_lock(&c->lock);
-    if (!c->cfg.device.given && !c->session)
+    struct htp_hardware named;
+    if (!htp_device_named(&c->cfg.device, &named) && !c->session)
         c->arch = b->target.arch; /* the default device is whatever the model was made for */
     pthread_mutex_unlock(&c->lock);
     TRY(htp_group_check(c, &g->g->info));

@@ -93,7 +93,8 @@ static enum status run(const struct htp_prepare_args *a, struct ir_graph *g, str
         .hvx_threads = a->hvx_threads,
         .dlbc = a->cfg.dlbc,
         .cores = a->cfg.cores,
-        .options = (device.slc_bytes ? HTP_GRAPH_SLC : 0) | (serial ? HTP_GRAPH_SERIAL : 0),
+        .options = (device.slc_bytes ? HTP_GRAPH_SLC : 0) | (serial ? HTP_GRAPH_SERIAL : 0) |
+                   (a->cfg.vtcm_max ? HTP_GRAPH_VTCM_MAX : 0),
         .store_as = storage_of(&a->cfg, a->target.soc_model),
         .abort = a->cancel ? &a->cancel->abort : NULL,
         .deadline_ns = a->cancel ? a->cancel->deadline_ns : 0,

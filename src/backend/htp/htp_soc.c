@@ -36,6 +36,14 @@ const struct rpc_soc *htp_soc_default(void)
     return s && s->has_htp && s->arch ? s : rpc_soc_find(HTP_DEFAULT_SOC);
 }
 
+bool htp_soc_named(void)
+{
+    const char *name = getenv("OPENQNN_SOC");
+    const struct rpc_soc *s = name && *name ? rpc_soc_find_name(name) : NULL;
+
+    return global_model || (s && s->has_htp && s->arch);
+}
+
 static const struct rpc_soc *_Atomic used;
 static _Atomic uint32_t used_arch;
 
