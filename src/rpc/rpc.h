@@ -55,7 +55,7 @@ const struct rpc_soc *rpc_soc_of_arch(uint32_t arch);      /* the first of that 
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
-enum { RPC_LINK_VERSION = 12, RPC_NONE = UINT32_MAX };
+enum { RPC_LINK_VERSION = 13, RPC_NONE = UINT32_MAX };
 enum { RPC_ARCH_LPAI = 1 }; /* sessions of the low-power domain, beside the architectures of HTP (68, 73, …) */
 
 struct rpc_session;
@@ -132,6 +132,7 @@ struct rpc_load {
     bool serial;           /* takes turns with all other serial programs, however many lanes there are */
     struct rpc_pool scratch, persistent,
         spill; /* of info.scratch_bytes, persistent_bytes (which is zeroed) and spill_fill_bytes */
+    uint64_t window_at; /* where in fast memory it begins; programs that do not overlap there keep it while they wait */
     const struct cancel *cancel; /* NULL: no signal */
     /* out */
     uint32_t program;
@@ -157,6 +158,7 @@ struct rpc_yields {
     uint32_t count;
     uint64_t release_ns, wait_ns, restore_ns; /* saving fast memory, waiting, putting it back; part of exec_ns */
     uint64_t saved_bytes;
+    uint32_t shared; /* how often another one computed in the rest of fast memory, so that nothing was saved for it */
 };
 
 struct rpc_run {

@@ -262,6 +262,7 @@ enum status link_load(struct rpc_session *s, struct rpc_load *l)
     q.load.graph = l->graph;
     q.load.bytes = l->bytes;
     q.load.serial = l->serial;
+    q.load.window_at = l->window_at;
     q.load.scratch_map = l->scratch.map;
     q.load.scratch_offset = l->scratch.offset;
     q.load.persistent_map = l->persistent.map;

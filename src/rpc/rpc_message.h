@@ -69,7 +69,7 @@ struct rpc_request {
         struct {
             uint64_t bytes;
             uint32_t map, graph, scratch_map, persistent_map, spill_map, serial;
-            uint64_t scratch_offset, persistent_offset, spill_offset;
+            uint64_t window_at, scratch_offset, persistent_offset, spill_offset;
         } load;
         struct {
             uint64_t offset;

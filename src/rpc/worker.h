@@ -75,6 +75,7 @@ struct worker_program {
     struct exec_program *exec;
     struct worker_slices slices;
     uint64_t heap_bytes;     /* without fast memory */
+    uint64_t window_at;      /* where it begins in the window */
     struct rpc_call *area;   /* NULL until the client gave it */
     uint64_t area_bytes;
     uint32_t runs;           /* 1 while it runs or is reset */
@@ -92,10 +93,10 @@ struct worker_program {
 
 enum { WORKER_MAX_WAITING = 7 }; /* as many as there are priorities below the highest */
 
-/* Fast memory, which programs of a lane share (worker_window.c). Opened and closed by control messages only. */
+/* Fast memory, which programs of a lane share (worker_window.c). Opened and closed by control messages only. Tensors of the
+ * program that runs are in it, and those of programs that wait and were not saved. */
 struct worker_window {
-    uint8_t *at;             /* NULL: no program wants it */
-    struct worker_program *owner; /* whose tensors are in it, NULL: nobody's; only for the thread that runs programs */
+    uint8_t *at;                                        /* NULL: no program wants it */
     struct worker_program *waiting[WORKER_MAX_WAITING]; /* under lock: runs that gave way, the first one first */
     uint32_t n_waiting, n_backups;
 };
@@ -163,7 +164,7 @@ enum status worker_pools_find(struct worker *w, const struct rpc_request *q, uin
                               const struct binary_graph_info *i, struct exec_opts *o);
 /* Fast memory of a lane for a program of this graph, NULL: it needs none; what more it would be charged; and, under
  * lock, the charge for the programs that are loaded now. Close gives it back when none of them needs it. */
-enum status worker_window_open(struct worker *w, uint32_t lane, const struct binary_graph *g, void **ret);
+enum status worker_window_open(struct worker *w, uint32_t lane, const struct binary_graph *g, uint64_t begin, void **ret);
 uint64_t worker_window_growth(const struct worker *w, const struct binary_graph *g);
 void worker_window_fit(struct worker *w);
 void worker_window_close(struct worker *w);
@@ -207,8 +208,7 @@ bool worker_may_interrupt(struct worker *w, const struct worker_program *p, uint
 void worker_yield(struct worker *w, struct worker_program *p, uint32_t step); /* p waits, its fast memory may be needed */
 /* Those that ran meanwhile are done; the last one that waits goes on. */
 void worker_resume(struct worker *w, struct worker_program *p);
-void worker_window_claim(struct worker *w, struct worker_program *p);         /* p is about to run */
-void worker_window_leave(struct worker *w, const struct worker_program *p);   /* and is done */
+void worker_window_claim(struct worker *w, struct worker_program *p); /* p is about to run */
 
 struct runner;
 enum status runner_start(struct worker *w, uint32_t lane, struct rpc_ring *ring, struct runner **ret);

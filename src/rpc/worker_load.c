@@ -137,8 +137,9 @@ static enum status load_graph(struct worker *w, struct worker_map *m, const stru
     pthread_mutex_unlock(&w->lock);
     TRY(st);
     o.team = w->lanes[lane].team;
-    TRY(worker_window_open(w, lane, g, &o.vtcm));
+    TRY(worker_window_open(w, lane, g, q->load.window_at, &o.vtcm));
     TRY(make_program(g, &o, ret));
+    (*ret)->window_at = q->load.window_at;
     (*ret)->lane = lane;
     (*ret)->heap_bytes = heap;
     return ST_OK;

@@ -163,7 +163,6 @@ static enum status run(struct worker *w, struct worker_program *p)
     worker_window_claim(w, p);
     p->yields.acquire_ns = clock_ns() - claim;
     enum status st = run_in_turn(p, done, &e);
-    worker_window_leave(w, p);
     c->exec_ns = clock_ns() - begin;
     c->yields = p->yields;
     c->step = p->paused = st == ST_PAUSED ? e.step : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that give way to others of higher priority. Who waits keeps everything but fast memory, which belongs to the one that
- * computes. What the owner has there is saved when somebody else needs the room and not before, into the client's backup
- * buffer if there is one, and put back before the owner goes on.
+/* Runs that give way to others of higher priority. One that waits keeps everything but fast memory. What it has there is
+ * saved when another one needs the room and not before, into the client's backup buffer if there is one, and put back before
+ * it goes on. Where their parts of fast memory do not overlap, nothing is saved.
  *
  *     window     low computes | saved … | high computes | restored | low computes
  *     waiting                   low       low
@@ -71,26 +71,42 @@ static void find_backup(struct worker *w, struct worker_program *p)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Where a program may have tensors: the part that it asked for, or what it takes, if that is more. */
+static uint64_t window_end(const struct worker_program *p)
+{
+    const struct binary_graph_info *i = &p->g->info;
+    return p->window_at + (i->vtcm_bytes > i->vtcm_used ? i->vtcm_bytes : i->vtcm_used);
+}
+
+static bool overlap(const struct worker_program *p, const struct worker_program *q)
+{
+    return p->window_at < window_end(q) && q->window_at < window_end(p);
+}
+
+static void save(struct worker *w, struct worker_program *p)
+{
+    uint64_t begin = clock_ns();
+
+    find_backup(w, p);
+    p->yields.saved_bytes += exec_save_window(p->exec, p->away.step, p->away.saved);
+    p->away.release_ns = clock_ns() - begin;
+}
+
+/* Only the thread of the lane changes the list. */
 void worker_window_claim(struct worker *w, struct worker_program *p)
 {
     struct worker_window *v = &w->lanes[p->lane].window;
-    struct worker_program *o = v->owner;
-    if (!p->g->info.vtcm_used || o == p)
-        return;
-    if (o) {
-        uint64_t begin = clock_ns();
-        find_backup(w, o);
-        o->yields.saved_bytes += exec_save_window(o->exec, o->away.step, o->away.saved);
-        o->away.release_ns = clock_ns() - begin;
-    }
-    v->owner = p;
-}
 
-void worker_window_leave(struct worker *w, const struct worker_program *p)
-{
-    struct worker_window *v = &w->lanes[p->lane].window;
-    if (v->owner == p)
-        v->owner = NULL;
+    for (uint32_t i = 0; p->g->info.vtcm_used && i < v->n_waiting; i++) {
+        struct worker_program *q = v->waiting[i];
+
+        if (!q->g->info.vtcm_used || q->away.saved)
+            continue;
+        if (overlap(p, q))
+            save(w, q);
+        else
+            q->yields.shared++;
+    }
 }
 
 /* ---- waiting and going on --------------------------------------------------------------------------------------------- */
@@ -110,10 +126,8 @@ void worker_resume(struct worker *w, struct worker_program *p)
     uint64_t begin = clock_ns();
     struct worker_window *v = &w->lanes[p->lane].window;
     worker_nice_use(w, p);
-    if (p->away.saved) {
+    if (p->away.saved)
         exec_restore_window(p->exec, p->away.step, p->away.saved);
-        v->owner = p;
-    }
     pthread_mutex_lock(&w->lock);
     v->n_waiting--;
     if (p->away.saved && p->away.saved != p->backup_at)

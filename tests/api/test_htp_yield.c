@@ -377,6 +377,74 @@ static void test_parts_refused(void **state)
     refused_part(2 << 20, 1 << 20, 2 << 20, "name a part of that");
 }
 
+/* ---- VTCM sharing ----------------------------------------------------------------------------------------------------- */
+
+static void make_sized(int who, Qnn_Priority_t priority, uint32_t mb)
+{
+    QnnHtpGraph_CustomConfig_t size = { .option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE, .vtcmSizeInMB = mb };
+    parallel = &size;
+    make_context(who, priority);
+    parallel = NULL;
+}
+
+/* Graphs of that much VTCM on a device of 8 MB: LOW gives way once to HIGH. Both have right results, and what LOW has in
+ * VTCM was saved meanwhile, or stayed there. */
+static void gives_way(uint32_t low_mb, uint32_t high_mb, bool stayed)
+{
+    enum { SAVED = 30011, SHARED = 30019 };
+    char fault[64];
+    static float want[N];
+    static int call; /* counting starts with another text */
+    uint64_t saved, shared;
+    snprintf(fault, sizeof fault, "yield@%d:%d,kill@%d", 2 * FROM_GRAPH + FROM_BUFFER + 1, STEP, 2000 + call++);
+    setenv("OPENQNN_FAULT", fault, 1);
+    make_sized(LOW, QNN_PRIORITY_LOW, low_mb);
+    make_sized(HIGH, QNN_PRIORITY_HIGH, high_mb);
+    struct execution low = { .who = LOW, .mem = register_seen() }, high = { .who = HIGH };
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_DETAILED, &low.profile));
+    memset(seen, 0xA5, BYTES);
+    float untouched = seen[N - 1];
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, execute_thread, &low), 0);
+    while (!low.done && !memcmp(&seen[N - 1], &untouched, sizeof untouched))
+        sched_yield();
+    execute(&high);
+    pthread_join(thread, NULL);
+    OK(low.result);
+    OK(high.result);
+    for (int i = LOW; i <= HIGH; i++) {
+        expected(x[i], want);
+        assert_memory_equal(y[i], want, sizeof want);
+    }
+    assert_true(told(low.profile, SAVED, &saved));
+    assert_int_equal(told(low.profile, SHARED, &shared), stayed);
+    assert_int_equal(shared, stayed);
+    assert_int_equal(saved == 0, stayed);
+    OK(q.profileFree(low.profile));
+    for (int i = LOW; i <= HIGH; i++)
+        OK(q.contextFree(contexts[i], NULL));
+    unsetenv("OPENQNN_FAULT");
+}
+
+/* A graph of at least half of the VTCM lies at its end, and leaves the rest to others. */
+static void test_vtcm_sharing(void **state)
+{
+    (void)state;
+    gives_way(6, 2, true);
+    gives_way(4, 3, true);
+    gives_way(4, 4, false); /* both at the end */
+    gives_way(6, 3, false); /* more than the rest */
+    gives_way(8, 2, false); /* there is no rest */
+    gives_way(3, 3, false); /* less than half: both at the beginning */
+    gives_way(2, 6, true);  /* the other way round */
+
+    env_teardown(state);
+    setenv("OPENQNN_SOC", "SM8450", 1); /* v69, 8 MB */
+    env_setup(state);
+    gives_way(6, 2, false);
+    unsetenv("OPENQNN_SOC");
+}
+
 static int setup(void **state)
 {
     for (int i = 0; i < N; i++)
@@ -478,6 +546,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_of_the_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_buffer_of_the_client, setup, teardown),
         cmocka_unit_test_setup_teardown(test_concurrency, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_vtcm_sharing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_part_of_vtcm, setup, teardown),
         cmocka_unit_test_setup_teardown(test_parts_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_clients, env_setup, env_teardown),

@@ -218,6 +218,17 @@ static enum status make_state(struct backend_graph *g, struct htp_session *s, st
     return ST_OK;
 }
 
+/* VTCM sharing: a graph that takes at least half of the device's VTCM, but not all of it, lies at the end, and what lies in
+ * the rest meanwhile needs no saving. All others begin at the beginning. */
+static uint64_t window_begin(const struct backend_context *c, const struct binary_graph_info *i)
+{
+    enum { FIRST_SHARING_ARCH = 73 };
+    const uint64_t all = (uint64_t)c->vtcm_mb << 20;
+    const bool overmap = i->vtcm_bytes < all && i->vtcm_bytes * 2 >= all;
+
+    return c->arch >= FIRST_SHARING_ARCH && overmap ? all - i->vtcm_bytes : 0;
+}
+
 static enum status load_parts(struct backend_context *c, struct htp_session *s, struct request *r)
 {
     struct backend_graph *g = r->g;
@@ -230,6 +241,7 @@ static enum status load_parts(struct backend_context *c, struct htp_session *s, 
     struct rpc_load l = { .map = g->binary->bytes.map, .bytes = g->binary->bytes.bytes, .graph = number };
     l.serial = g->g->info.options & HTP_GRAPH_SERIAL;
     l.cancel = c->signal;
+    l.window_at = window_begin(c, &g->g->info);
     if (g->packages)
         TRY(htp_packages_in(c, s, g->g->info.name));
     struct htp_group_pools shared;

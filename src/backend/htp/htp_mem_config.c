@@ -16,10 +16,12 @@ enum status htp_mem_custom(const void *info, struct backend_mem_spec *ret)
     /* A descriptor that was filled for ION has a small number here. */
     RETURN_IF((uintptr_t)info < 4096, ST_INVALID_ARG,
               "custom memory: customInfo is %p; a QnnMemHtp_Descriptor_t is expected", info);
-    RETURN_IF(d->type == QNN_HTP_MEM_QURT, ST_MEM_TYPE,
-              "custom memory: type 0 (QURT) names an address inside the DSP process, where no client can allocate here; "
-              "register a file descriptor "
-              "with type 1 (SHARED_BUFFER)");
+    RETURN_IF(
+        d->type == QNN_HTP_MEM_QURT, ST_MEM_TYPE,
+        "custom memory: type 0 (QURT) is VTCM that a thread of the client's own holds in the DSP process: a signed "
+        "process domain (SIGNEDPD), the highest priority, and a graph of less VTCM than the SoC has (v73 and later); a "
+        "session here runs no such threads. Graphs share VTCM by themselves; for memory of the client register a file "
+        "descriptor with type 1 (SHARED_BUFFER)");
     RETURN_IF((uint32_t)d->type >= sizeof uses / sizeof uses[0], ST_MEM_TYPE,
               "custom memory: type %u is unknown; 1 (SHARED_BUFFER) to 4 (SHARED_VTCMBACKUP_BUFFER) are known",
               (unsigned)d->type);

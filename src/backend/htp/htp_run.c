@@ -197,6 +197,9 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
     htp_priority_events(r);
     if (t->yields.count)
         event(r, 30011, PROF_UNIT_BYTES, t->yields.saved_bytes, "VTCM saved for graphs of higher priority");
+    if (t->yields.shared)
+        event(r, 30019, PROF_UNIT_COUNT, t->yields.shared,
+              "Times another graph used the rest of VTCM and nothing was saved");
     htp_votes_events(r->prof, r->prof_parent);
     add_nodes(g, r, accel);
     if (prof_trace(r->prof))
@@ -221,6 +224,7 @@ static void add_times(struct total *t, const struct rpc_run *run)
     t->yields.wait_ns += y->wait_ns < run->exec_ns ? y->wait_ns : run->exec_ns;
     t->yields.restore_ns += y->restore_ns;
     t->yields.saved_bytes += y->saved_bytes;
+    t->yields.shared += y->shared;
 }
 
 /* How much of `want` is left. */
