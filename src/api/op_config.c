@@ -31,12 +31,15 @@ static enum status read_param(const Qnn_Param_t *p, struct arena *a, const struc
 {
     TRY(param_from_client(p, a, ret));
     if (!ret->data && source && p->paramType == QNN_PARAMTYPE_TENSOR) {
-        uint64_t have = 0, need = dtype_bytes(ret->type, ret->count);
+        uint64_t have = 0;
+        uint64_t need = dtype_bytes(ret->type, ret->count);
+
         ret->data = source->data(source->arg, tensor_v1(&p->tensorParam)->id, &have);
         RETURN_IF(ret->data && have < need, ST_INVALID_OP,
                   "parameter \"%s\" is a tensor of %llu bytes here; it was created with %llu", p->name,
                   (unsigned long long)need, (unsigned long long)have);
     }
+    /* cppcheck-suppress invalidLifetime ; the source fills in the number of bytes and does not keep where it is */
     RETURN_IF(!ret->data, ST_INVALID_OP,
               "parameter \"%s\" is a tensor without data; give it in clientBuf, or create the tensor in this graph first",
               p->name);

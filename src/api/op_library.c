@@ -124,8 +124,10 @@ static enum status ask(struct package *p, const char *path)
 {
     const QnnOpPackage_Info_t *info = NULL;
     uint64_t code = OUTSIDE((p->v2 ? p->table.known.v2_0.getInfo : p->table.known.v1_4.getInfo)(&info));
+
     RETURN_IF(code || !info, ST_PACKAGE, "op package \"%s\": its getInfo %s %" PRIu64 " (%s)", path,
               code ? "returned" : "gave no information and returned", code, code ? code_name(code) : "success");
+    /* cppcheck-suppress nullPointer ; without information this is not reached */
     RETURN_IF(!info->packageName || !*info->packageName, ST_PACKAGE,
               "op package \"%s\" has no name; its getInfo sets packageName", path);
     RETURN_IF(package_is_builtin(info->packageName), ST_PACKAGE,
@@ -196,6 +198,7 @@ enum status package_open(const struct package_source *s, struct package_code *re
 
 void package_close(struct package_code *c)
 {
+    /* cppcheck-suppress doubleFree ; the macro evaluates it once */
     OUTSIDE(dlclose(c->lib));
 }
 

@@ -37,6 +37,7 @@ static enum status open_libraries(const char *list)
     struct package_source s;
 
     while (next_library(&list, text, sizeof(text), &s))
+        /* cppcheck-suppress leakReturnValNotUsed ; the comment above says why */
         RETURN_IF(!dlopen(s.path, RTLD_NOW | RTLD_LOCAL), ST_UNKNOWN_PACKAGE,
                   "op package \"%s\" cannot be opened in a session: %s", s.path, dlerror());
     return ST_OK;

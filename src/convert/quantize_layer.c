@@ -23,8 +23,9 @@ static void fill_window(const struct ir_call *v, uint32_t spatial, const struct 
 {
     for (uint32_t d = 0; d < 2; d++)
         l->kernel[d] = l->stride[d] = l->dilation[d] = l->size[d] = l->result[d] = 1;
-    for (uint32_t d = 0; d < spatial; d++) {
-        uint32_t at = 2 - spatial + d;
+    for (uint32_t at = 2 - spatial; at < 2; at++) {
+        uint32_t d = at + spatial - 2;
+
         l->kernel[at] = w->dims[d];
         l->size[at] = x->dims[d + 1];
         l->result[at] = y->dims[d + 1];

@@ -58,6 +58,14 @@ static void put_pairs(FILE *f, const struct quant *q)
     fputc('}', f);
 }
 
+static unsigned block_scale(const struct quant *q, uint64_t i)
+{
+    const uint16_t *words = q->block_scales;
+    const uint8_t *bytes = q->block_scales;
+
+    return q->block_scale_storage == 16 ? words[i] : bytes[i];
+}
+
 /* LPBQ: scales of channels, then the factors of their blocks. */
 static void put_expansion(FILE *f, const struct quant *q)
 {
@@ -65,9 +73,7 @@ static void put_expansion(FILE *f, const struct quant *q)
     put_pairs(f, q);
     fprintf(f, ", %u, %u, %u, {", q->blocks_per_axis, q->block_scale_bits, q->block_scale_storage);
     for (uint64_t i = 0; i < (uint64_t)q->n * q->blocks_per_axis; i++)
-        fprintf(f, "%s%u", i ? ", " : "",
-                q->block_scale_storage == 16 ? ((const uint16_t *)q->block_scales)[i]
-                                             : ((const uint8_t *)q->block_scales)[i]);
+        fprintf(f, "%s%u", i ? ", " : "", block_scale(q, i));
     fputs("})", f);
 }
 

@@ -124,7 +124,8 @@ static bool is_unknown(const struct saver_type *type, const void *object)
 void saver_configs(struct saver_call *c, const struct saver_type *type, const void *list)
 {
     enum { CONFIGS_MAX = 1024 };
-    const void *const *at = list, *known[CONFIGS_MAX];
+    const void *const *at = list;
+    const void *known[CONFIGS_MAX];
     uint64_t all = 0, n = 0;
     for (; at && all < CONFIGS_MAX && at[all]; all++)
         if (is_unknown(type, at[all]))

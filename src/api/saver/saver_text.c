@@ -151,7 +151,7 @@ static void write_texts(struct saver_call *c, struct str *out, const char *const
 {
     struct str list;
     str_init(&list);
-    for (uint32_t i = 0; texts[i] && i < STRUCTS_MAX; i++) {
+    for (uint32_t i = 0; i < STRUCTS_MAX && texts[i]; i++) {
         saver_write_string(&list, texts[i]);
         str_add(&list, ", ");
     }

@@ -145,7 +145,7 @@ kernel void collect_rois(struct gpu_collect a, global const void *rois, global v
     if (own != own)
         return;
     for (int k = 0; k < a.all; k++)
-        rank += room[k] > own || (room[k] == own && k < a.first + i);
+        rank += room[k] > own || (k < a.first + i && room[k] == own);
     if (rank < a.top)
         for (int k = 0; k < 5; k++)
             write_real(a.y_type, y, rank * 5 + k, read_real(a.roi_type, rois, i * 5 + k));

@@ -45,13 +45,17 @@ static const struct {
 
 enum dtype onnx_dtype(int32_t elem)
 {
-    return elem > 0 && (size_t)elem < sizeof(elems) / sizeof(elems[0]) ? elems[elem].type : DT_NONE;
+    size_t index = (size_t)elem; /* what is below 0 is too large then */
+
+    return index < sizeof(elems) / sizeof(elems[0]) ? elems[index].type : DT_NONE;
 }
 
 const char *onnx_elem_name(int32_t elem)
 {
-    bool known = elem > 0 && (size_t)elem < sizeof(elems) / sizeof(elems[0]) && elems[elem].name;
-    return known ? elems[elem].name : "unknown";
+    size_t index = (size_t)elem;
+    bool known = index < sizeof(elems) / sizeof(elems[0]) && elems[index].name;
+
+    return known ? elems[index].name : "unknown";
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------------------ */

@@ -63,8 +63,9 @@ static enum status sum_unneeded(struct onnx_cx *cx, struct term *x, const char *
 /* An index that appears twice: elements i of both dimensions, which lie n + 1 apart. */
 static enum status diagonals(struct onnx_cx *cx, struct term *x)
 {
-    for (uint32_t i = 0; x->letters[i]; i++) {
+    for (uint32_t i = 0, next; x->letters[i]; i = next) {
         const char *again = strchr(x->letters + i + 1, x->letters[i]);
+        next = i + 1;
         if (!again)
             continue;
         uint32_t j = (uint32_t)(again - x->letters), rank = (uint32_t)strlen(x->letters), k = 0, dims[MAX_RANK];
@@ -96,7 +97,7 @@ static enum status diagonals(struct onnx_cx *cx, struct term *x)
         TRY(build_reshape(B, onnx_name(cx, "shape"), x->t, k + 1, dims, &x->t));
         append(x->twice, x->letters[i]);
         strcpy(x->letters, letters);
-        i = UINT32_MAX; /* from the start: there may be a third */
+        next = 0; /* there may be a third */
     }
     return ST_OK;
 }

@@ -486,9 +486,10 @@ static enum status scan_turn(struct onnx_cx *cx, struct loop *l, uint32_t n_sequ
     for (uint32_t i = 0; i < n_sequences; i++) {
         const char *of = arena_printf(&cx->arena, "sequence%u", i), *at = arena_printf(&cx->arena, "at%u", i);
         bool backward = listed(cx, l->node, "scan_input_directions", i) == 1;
+        int64_t turn = backward ? l->turns - 1 - t : t;
         RETURN_IF(!of || !at, ST_NO_MEMORY, "no memory for a turn");
         TRY(onnx_bind(cx, of, l->sequences[i]));
-        TRY(bind_ints(cx, at, DT_I64, 0, &(int64_t){backward ? l->turns - 1 - t : t}));
+        TRY(bind_ints(cx, at, DT_I64, 0, &turn));
         TRY(run_node(cx, "Gather", (const char *[]){ of, at }, 2, l->body.inputs[l->n_carried + i].name,
                      listed(cx, l->node, "scan_input_axes", i)));
     }

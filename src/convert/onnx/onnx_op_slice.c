@@ -294,7 +294,7 @@ static enum status convert_reverse_sequence(struct onnx_cx *cx, const struct onn
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
     for (uint64_t i = 0; i < count; i++) {
         uint64_t rest = i;
-        uint32_t where[MAX_RANK];
+        uint32_t where[MAX_RANK] = {0};
         for (uint32_t j = v->rank; j-- > 0;) {
             where[j] = (uint32_t)(rest % v->dims[j]);
             rest /= v->dims[j];

@@ -88,7 +88,8 @@ static enum status tap_positions(struct onnx_cx *cx, const struct choice *c, uin
     RETURN_IF(!at, ST_NO_MEMORY, "no memory for positions");
     for (uint64_t i = 0; i < desc_count(&d); i++) {
         uint64_t rest = i;
-        int64_t p[3], sum = 0;
+        int64_t p[3] = {0};
+        int64_t sum = 0;
         for (uint32_t k = c->w.n; k-- > 0; rest /= c->out[k])
             p[k] = (int64_t)(rest % c->out[k]) * c->w.stride[k] + tap_at(c, tap, k) - c->w.pads[2 * k];
         for (uint32_t k = 0; k < c->w.n; k++) {

@@ -306,6 +306,7 @@ static enum status convert_graph(struct tfl_cx *cx)
 {
     struct tfl_scope scope;
     TRY(tfl_scope_open(cx, 0, &scope));
+    /* cppcheck-suppress autoVariables ; nothing asks for the scope after this function */
     cx->scope = &scope;
     TRY(build_init(&cx->b, scope.g.name[0] ? scope.g.name : "model", cx->report));
     cx->b.float16 = cx->opts->float16;

@@ -198,7 +198,10 @@ enum { STEPS_EACH = 32, STEPS_MAX = STEPS_EACH * STEPS_EACH };
 /* All steps side by side; a node takes so many of them. */
 static enum status rnn_join(struct tfl_cx *cx, const struct rnn *s, const uint32_t *each, uint32_t *ret)
 {
-    uint32_t parts[STEPS_EACH], n = 0, axis = !s->time_major;
+    uint32_t parts[STEPS_EACH] = {0};
+    uint32_t n = 0;
+    uint32_t axis = !s->time_major;
+
     for (uint32_t at = 0; at < s->time; at += STEPS_EACH) {
         uint32_t count = s->time - at < STEPS_EACH ? s->time - at : STEPS_EACH;
         TRY(tfl_part(
@@ -247,7 +250,7 @@ TFL_LOWER(sequence_rnn)
                   "an auxiliary input is given; layers without one are supported");
     TFL_REFUSE_IF(!dtype_is_float(tfl_out_desc(cx, 0)->type), "the output is fixed point; float is expected");
     TRY(tfl_in(cx, 0, &s.x));
-    for (uint32_t k = 0; k <= both; k++) {
+    for (uint32_t k = 0; k < (both ? 2 : 1); k++) {
         s.reverse = k;
         TRY(rnn_inputs(cx, 1 + 4 * k, &s));
         TRY(rnn_direction(cx, &s, 4 + 4 * k, &y[k]));

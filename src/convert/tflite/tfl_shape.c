@@ -442,7 +442,12 @@ TFL_LOWER(range)
     TRY(tfl_int(cx, 2, &step));
     bool sane = step && start > -INT32_MAX && start < INT32_MAX && end > -INT32_MAX && end < INT32_MAX &&
                 step > -INT32_MAX && step < INT32_MAX;
-    int64_t n = !sane ? 0 : step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+    int64_t n = 0;
+
+    if (sane && step > 0)
+        n = (end - start + step - 1) / step;
+    else if (sane && step < 0)
+        n = (start - end - step - 1) / -step;
     TFL_REFUSE_IF(n < 1 || n > RANGE_MAX, "the range [%lld, %lld) in steps of %lld has no elements or more than %d",
                   (long long)start, (long long)end, (long long)step, RANGE_MAX);
     int64_t *v = arena_array(&cx->m.arena, int64_t, (size_t)n);
