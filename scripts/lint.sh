@@ -19,9 +19,10 @@ jobs=${JOBS:-$(nproc)}
 case $what in
 cppcheck)
     # Kernels are arithmetic on intrinsics, of which cppcheck has no model and which take it minutes a file.
-    # readdir of glibc is safe where each thread has a folder of its own. Jansson's loop is told in words that cppcheck knows.
+    # readdir of glibc is safe where each thread has a folder of its own. Jansson's loops are told in words that cppcheck knows.
     exec cppcheck --quiet -j "$jobs" --enable=warning,portability,performance --inline-suppr --std=c11 --error-exitcode=1 \
         --suppress=readdirCalled '-Djson_object_foreach(object,key,value)=while ((key = json_key(object)) && (value = json_of(object)))' \
+        '-Djson_array_foreach(array,index,value)=for (index = 0; (value = json_array_get(array, index)); index++)' \
         -D_GNU_SOURCE -Isrc -Iinclude -Iinclude/QNN -Itools -isrc/kernels --library=posix "$@"
     ;;
 analyzer) exec python3 scripts/lint_files.py "$build" "$jobs" analyzer "$@" ;;
