@@ -270,6 +270,13 @@ Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandl
     return api_error(COMP_CONTEXT, context_create(b, device, config, context));
 }
 
+/* What has been decided when the context was created. */
+static void warn_of_late(const QnnContext_Config_t *c)
+{
+    if (c->option == QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT)
+        api_log(LOG_WARN, "MEMORY_LIMIT_HINT changes nothing later: a context switches graphs or not from its creation on");
+}
+
 /* A new priority of a context is that of all its graphs. */
 static void set_priority(struct api_context *c, uint32_t priority)
 {
@@ -299,6 +306,7 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context, const QnnCon
                       (*config)->option == QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
                   COMP_CONTEXT, ST_INVALID_CONFIG, "context option %u can only be given when the context is created",
                   (unsigned)(*config)->option);
+        warn_of_late(*config);
         if ((*config)->option == QNN_CONTEXT_CONFIG_OPTION_PRIORITY && backend_this->check_priority)
             st = backend_this->check_priority(c->state, (uint32_t)(*config)->priority);
         if (st != ST_OK)

@@ -423,6 +423,13 @@ static void test_refused(void **state)
     OK(q.contextFree(c, NULL));
     assert_int_equal(told.warnings, 2);
 
+    QnnContext_Config_t late = { .option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = 1 };
+    const QnnContext_Config_t *list[] = { &late, NULL };
+    OK(create(&(struct options){ 0 }, NULL, &c));
+    OK(q.contextSetConfig(c, list));
+    assert_int_equal(told.warnings, 3);
+    OK(q.contextFree(c, NULL));
+
     room_for_two();
     FAILS_SAYING(1002, "bytes", create(&(struct options){ .limit = 1, .retained = three }, NULL, &c));
 }

@@ -3,7 +3,9 @@
  * graphs that stay, buffers of the client. And what happens when the session dies between two of them. */
 #include "api_test.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +188,76 @@ static void test_sections(void **state)
     free(r6.data);
 }
 
+/* ---- threads ---------------------------------------------------------------------------------------------------------- */
+
+enum { RUNS = 25, JOBS = 12 };
+
+/* One thread's graph; another thread has the same, or another one. */
+struct user {
+    struct net net;
+    float add;
+    bool wrong;
+};
+
+static void *use(void *arg)
+{
+    struct user *u = arg;
+    float own[N];
+    for (int i = 0; i < RUNS && !u->wrong; i++) {
+        u->wrong = net_run(&u->net, x, own, N, N) != QNN_SUCCESS;
+        for (int k = 0; k < N && !u->wrong; k++)
+            u->wrong = own[k] != x[k] * weights[k] + u->add;
+    }
+    return NULL;
+}
+
+static void count_done(void *param, Qnn_NotifyStatus_t status)
+{
+    if (status.error == QNN_SUCCESS)
+        atomic_fetch_add((_Atomic int *)param, 1);
+}
+
+/* Threads that want graphs of which one is loaded at a time wait for each other; so do executions in the queue. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static float ys[JOBS][N];
+    Qnn_ContextHandle_t c;
+    pthread_t thread[4];
+    struct user user[4] = { 0 };
+    _Atomic int done = 0;
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)(i % 17);
+        weights[i] = (float)(i % 11) - 5;
+    }
+    OK(q.contextCreate(backend, NULL, NULL, &c));
+    struct adapted p = adapted(c, "P", all_of(1)), r = adapted(c, "R", all_of(2));
+    struct saved s = save(c);
+    OK(q.contextFree(c, NULL));
+
+    c = load(&s);
+    for (int i = 0; i < 4; i++) {
+        user[i].net = in_context(c, i % 2 ? "R" : "P", i % 2 ? &r.net : &p.net);
+        user[i].add = i % 2 ? 2 : 1;
+        assert_int_equal(pthread_create(&thread[i], NULL, use, &user[i]), 0);
+    }
+    for (int i = 0; i < JOBS; i++) {
+        Qnn_Tensor_t in = WITH(user[i % 2].net.x, x), out = WITH(user[i % 2].net.y, ys[i]);
+        OK(q.graphExecuteAsync(user[i % 2].net.graph, &in, 1, &out, 1, NULL, NULL, count_done, &done));
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(thread[i], NULL);
+        assert_false(user[i].wrong);
+    }
+    assert_in_range(property(c, LOADED_GRAPHS), 1, 1);
+    OK(q.contextFree(c, NULL)); /* waits for those in the queue, or ends them */
+    assert_true(done <= JOBS);
+    for (int i = 0; i < JOBS && done == JOBS; i++)
+        for (int k = 0; k < N; k++)
+            assert_true(ys[i][k] == x[k] * weights[k] + user[i % 2].add);
+    free(s.data);
+}
+
 /* ---- state ------------------------------------------------------------------------------------------------------------ */
 
 /* y has the last FRAMES values of x. */
@@ -349,7 +421,7 @@ static void test_dead_session(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = { TEST(test_sections), TEST(test_state), TEST(test_shared_weights),
+    const struct CMUnitTest tests[] = { TEST(test_sections), TEST(test_threads), TEST(test_state), TEST(test_shared_weights),
                                         TEST(test_dead_session) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
