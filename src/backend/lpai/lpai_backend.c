@@ -27,6 +27,7 @@ static const struct backend backend_lpai = {
     .attach = lpai_attach,
     .has_room = lpai_has_room,
     .run = lpai_run,
+    .needs = lpai_needs,
     .unload = lpai_unload,
     .mem_map = lpai_mem_map,
     .mem_unmap = lpai_mem_unmap,

@@ -176,6 +176,8 @@ void lpai_claim_drop(struct backend_graph *g);
 /* Refuses when a running graph has the same scratch, or memory is gone. */
 enum status lpai_check_binary(const struct backend_graph *g); /* used in place: it is still there */
 enum status lpai_run_enter(struct backend_graph *g);
+bool lpai_scratch_is_own(const struct backend_graph *g); /* no other graph computes in the same */
+struct backend_needs lpai_needs(const struct backend_graph *g);
 void lpai_run_leave(struct backend_graph *g);
 bool lpai_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
 

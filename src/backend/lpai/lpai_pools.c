@@ -261,6 +261,16 @@ static enum status check_running(const struct backend_graph *g)
     return ST_OK;
 }
 
+bool lpai_scratch_is_own(const struct backend_graph *g)
+{
+    bool own = true;
+    pthread_mutex_lock(&claims_lock);
+    for (const struct lpai_claim *c = claims; c && own; c = c->next)
+        own = c == &g->claim || !pools_overlap(&c->pool[POOL_SCRATCH], &g->claim.pool[POOL_SCRATCH]);
+    pthread_mutex_unlock(&claims_lock);
+    return own;
+}
+
 /* A few system calls, not one per page: a pool that is gone or was made read-only as a whole is noticed. */
 static enum status check_still_there(const struct backend_graph *g, enum lpai_pool k)
 {

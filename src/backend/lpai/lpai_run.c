@@ -362,6 +362,29 @@ bool lpai_has_room(const struct backend_graph *g, uint32_t io)
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
+/* Here a graph computes on the thread of the caller; on the ARM target it may do so in a session. */
+struct backend_needs lpai_needs(const struct backend_graph *g)
+{
+    bool elsewhere = g->context->cfg.given && g->context->cfg.target == LPAI_ARM;
+    return (struct backend_needs){ .device = true, .threads = !elsewhere, .preemptible = !elsewhere };
+}
+
+struct yielding {
+    const struct backend_graph *g;
+    struct sched_turn *turn;
+};
+
+/* A graph that shares its scratch stays: who runs meanwhile might compute in it. A run that is cancelled while it waits ends
+ * by itself. */
+static void between_commands(void *arg, uint32_t step)
+{
+    const struct yielding *y = arg;
+
+    (void)step;
+    if (atomic_load_explicit(&y->turn->give_way, memory_order_relaxed) && lpai_scratch_is_own(y->g))
+        sched_yield_turn(y->turn);
+}
+
 static void next_slice(struct backend_graph *g)
 {
     for (uint32_t i = 0; i < g->g->n_io; i++)
@@ -374,6 +397,12 @@ static enum status run_slices(struct backend_graph *g, const struct backend_run 
     struct exec_run e = {
         .io = g->io, .cancel = r->cancel, .profile_nodes = detailed, .pause = &g->pause, .step = g->paused.step
     };
+    struct yielding yielding = { g, r->turn };
+    if (r->turn) {
+        e.between = between_commands;
+        e.between_arg = &yielding;
+        e.give_way = &r->turn->give_way;
+    }
     enum status st = g->paused.early ? ST_ENDED_EARLY : ST_OK;
     for (uint32_t i = 0; detailed && !g->paused.halfway && i < g->g->n_nodes; i++)
         g->node_ns[i] = 0;
@@ -401,8 +430,15 @@ static enum status run_locked(struct backend_graph *g, const struct backend_run 
     TRY(lpai_run_enter(g));
     uint64_t start = r->prof ? clock_ns() : 0;
     enum status st = run_slices(g, r, detailed);
-    if (r->prof)
-        lpai_add_events(g, r, clock_ns() - start, detailed);
+    if (r->prof) {
+        uint64_t all = clock_ns() - start;
+        uint64_t preempted = r->turn ? r->turn->preempted_ns : 0;
+        lpai_add_events(g, r, all - preempted, detailed);
+        if (r->parts) {
+            r->parts[PART_RUN] = all - preempted;
+            r->parts[PART_YIELD] = preempted;
+        }
+    }
     if (st != ST_PAUSED)
         g->paused = (struct lpai_paused){ 0 };
     for (uint32_t i = 0; st == ST_PAUSED && i < g->g->n_io; i++)
