@@ -23,7 +23,7 @@ static struct net built;
 static _Alignas(64) char file[BINARY];
 static uint64_t file_bytes;
 static unsigned long long told_used;
-static unsigned warned;
+static unsigned warned, sessions_told; /* bit per session that a context went to */
 
 static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
 {
@@ -33,6 +33,9 @@ static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va
     const char *at = strstr(text, "): ");
     if (at && strstr(text, "the context is on session "))
         sscanf(at, "): %llu of", &told_used);
+    at = strstr(text, "the context is on session ");
+    if (at)
+        sessions_told |= 1u << atoi(at + strlen("the context is on session "));
     warned += level == QNN_LOG_LEVEL_WARN && strstr(text, "shares nothing");
 }
 
@@ -63,7 +66,7 @@ static int setup(void **state)
             want[i * SIDE + k] = 2 * x[k * SIDE + i];
     setenv("OPENQNN_LIST_WAIT", "1", 1);
     lib_open();
-    warned = 0;
+    warned = sessions_told = 0;
     if (q.logCreate(listen, QNN_LOG_LEVEL_INFO, &listener) != QNN_SUCCESS ||
         q.backendCreate(listener, NULL, &backend) != QNN_SUCCESS)
         return 1;
@@ -304,6 +307,32 @@ static void test_concurrent(void **state)
     free_list(l, MOST);
 }
 
+/* Sessions with room for two contexts each: a list shares on both of them. */
+static void test_two_sessions(void **state)
+{
+    (void)state;
+    struct loaded l[MOST];
+    char bytes[32];
+    OK(load_list(SEQUENTIAL_WITHOUT_VA_OPTIMIZATION, normal, 2, l));
+    snprintf(bytes, sizeof bytes, "%llu", told_used + 64 * KIB);
+    for (int i = 0; i < 2; i++)
+        OK(l[i].error);
+    uint64_t spill = property(l[0].context, SHARED_SPILL);
+    free_list(l, 2);
+    setenv("OPENQNN_SESSION_BYTES", bytes, 1);
+
+    OK(load_list(SEQUENTIAL_WITHOUT_VA_OPTIMIZATION, normal, MOST, l));
+    for (int i = 0; i < MOST; i++) {
+        OK(l[i].error);
+        assert_int_equal(property(l[i].context, SHARED_SPILL), spill);
+    }
+    assert_int_equal(sessions_told, 3); /* 0 and 1 */
+    for (int i = 0; i < MOST; i++)
+        assert_true(right(l[i].context));
+    free_list(l, MOST);
+    unsetenv("OPENQNN_SESSION_BYTES");
+}
+
 /* ---- registered groups ------------------------------------------------------------------------------------------------ */
 
 static void change_priority(Qnn_ContextHandle_t c, Qnn_Priority_t priority, uint32_t of_context, uint32_t of_graph)
@@ -408,7 +437,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_without_addresses), TEST(test_with_addresses), TEST(test_concurrent),
+        TEST(test_without_addresses), TEST(test_with_addresses), TEST(test_concurrent), TEST(test_two_sessions),
         TEST(test_registered),        TEST(test_refused),        TEST(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
