@@ -61,6 +61,7 @@ struct prepare_cx {
     const struct prepare_opts *opts;
     uint32_t level;       /* of optimization: how much is tried */
     enum box_taste boxes;
+    bool unchained; /* no chains: operators work side by side instead of handing lines to each other */
     struct ir_graph *g;
     struct arena arena; /* lives as long as the run */
     uint32_t n_source_nodes;

@@ -42,6 +42,7 @@ enum status prepare_interrupted(const struct prepare_cx *cx)
 struct prepare_way {
     uint32_t level; /* 0: the client's */
     enum box_taste boxes;
+    bool unchained;
 };
 
 /* Up to one pass, or to the end of the list. */
@@ -104,6 +105,7 @@ static enum status try_way(const struct prepare_cx *front, const struct prepare_
     cx.n_source_nodes = front->n_source_nodes;
     cx.level = way->level ? way->level : cx.level;
     cx.boxes = way->boxes;
+    cx.unchained = way->unchained;
     enum status st = run_passes(&cx, first_plan(front->target), NULL);
     if (st == ST_OK)
         st = prepare_interrupted(&cx);
@@ -119,7 +121,8 @@ static enum status try_way(const struct prepare_cx *front, const struct prepare_
 static enum status prepare_fastest(struct prepare_cx *front, struct binary_image *ret)
 {
     static const struct prepare_way ways[] = {
-        { 0, BOXES_USUAL }, { 2, BOXES_USUAL }, { 0, BOXES_LARGE }, { 0, BOXES_PAIRS }
+        { 0, BOXES_USUAL, false }, { 2, BOXES_USUAL, false }, { 0, BOXES_LARGE, false },
+        { 0, BOXES_PAIRS, false }, { 0, BOXES_USUAL, true },  { 0, BOXES_PAIRS, true },
     };
     const struct prepare_way *best = ways;
     uint64_t least = UINT64_MAX, cycles;

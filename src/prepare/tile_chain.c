@@ -340,7 +340,7 @@ enum status tile_chain(struct prepare_cx *cx, bool *progress)
 {
     (void)progress;
     uint32_t nn = (uint32_t)cx->g->nodes.n;
-    if (!cx->target->chains.bytes || cx->target->own_kernels || nn < 2)
+    if (!cx->target->chains.bytes || cx->unchained || cx->target->own_kernels || nn < 2)
         return ST_OK;
     if (!cx->cells)
         TRY(plan_cells(cx));

@@ -111,7 +111,8 @@ static enum status chain_again(struct prepare_cx *cx, struct chain_taste taste)
 static enum status add_orders(struct tiling *t, uint32_t level)
 {
     TRY(add_order(t, level > 2 ? MAX_SHARES : 1));
-    for (uint32_t i = 1; level > 2 && i < MAX_CHAINS && t->cx->target->chains.bytes; i++) {
+    bool chains = t->cx->target->chains.bytes && !t->cx->unchained;
+    for (uint32_t i = 1; level > 2 && i < MAX_CHAINS && chains; i++) {
         TRY(chain_again(t->cx, tastes[i]));
         TRY(add_order(t, 1));
     }

@@ -266,6 +266,96 @@ static void test_short_depth(void **state)
     leave();
 }
 
+/* ---- levels ----------------------------------------------------------------------------------------------------------- */
+
+enum { PIXELS = 56, NARROW = 32, WIDER = 192 };
+
+struct block {
+    Qnn_GraphHandle_t graph;
+    Qnn_Tensor_t x, t, u, y;
+};
+
+static Qnn_Tensor_t image(const char *name, Qnn_TensorType_t type, uint32_t channels)
+{
+    Qnn_Tensor_t t = tensor_quant(TENSOR(name, NATIVE, UFIXED_POINT_8, 1, PIXELS, PIXELS, channels), 8.0f, -128);
+
+    TV(t).type = type;
+    return t;
+}
+
+static void add_layer(Qnn_GraphHandle_t graph, const char *type, Qnn_Tensor_t x, Qnn_Tensor_t y, uint32_t window)
+{
+    static uint8_t filter[NARROW * WIDER];
+    static const uint32_t two[] = { 2 };
+    static const uint32_t edges[] = { 2, 2 };
+    static const uint32_t ones[] = { 1, 1 };
+    const uint32_t pads[] = { window / 2, window / 2, window / 2, window / 2 };
+    const uint32_t in = window == 1 ? TV(x).dimensions[3] : 1;
+    const uint32_t out = TV(y).dimensions[3];
+    Qnn_Tensor_t w =
+        tensor_quant(TENSOR(keep_name("%s_w", TV(y).name), STATIC, UFIXED_POINT_8, window, window, in, out), 1.0f, -7);
+
+    for (unsigned i = 0; i < sizeof filter; i++)
+        filter[i] = (uint8_t)(i * 7 % 15);
+    w = tensor_data(w, filter, window * window * in * out);
+    OK(q.tensorCreateGraphTensor(graph, &w));
+    struct op layer = { keep_name("%s_layer", TV(y).name),
+                        type,
+                        NULL,
+                        2,
+                        2,
+                        1,
+                        { param_u32s(graph, "stride", 1, two, ones), param_u32s(graph, "pad_amount", 2, edges, pads) },
+                        { x, w },
+                        { y } };
+    OK(op_add(graph, &layer));
+}
+
+/* As in MobileNetV2: more channels, a window for each, fewer channels. */
+static struct block block_at(float level)
+{
+    const QnnHtpGraph_CustomConfig_t custom = OPTIMIZE(FINALIZE_OPTIMIZATION_FLAG, level);
+    struct block b = { .graph = graph_with(&custom, 1),
+                       .x = image("x", QNN_TENSOR_TYPE_APP_WRITE, NARROW),
+                       .t = image("t", QNN_TENSOR_TYPE_NATIVE, WIDER),
+                       .u = image("u", QNN_TENSOR_TYPE_NATIVE, WIDER),
+                       .y = image("y", QNN_TENSOR_TYPE_APP_READ, NARROW) };
+    Qnn_Tensor_t *all[] = { &b.x, &b.t, &b.u, &b.y };
+
+    for (unsigned i = 0; i < COUNT(all); i++)
+        OK(q.tensorCreateGraphTensor(b.graph, all[i]));
+    add_layer(b.graph, "Conv2d", b.x, b.t, 1);
+    add_layer(b.graph, "DepthWiseConv2d", b.t, b.u, 3);
+    add_layer(b.graph, "Conv2d", b.u, b.y, 1);
+    return b;
+}
+
+/* Level 3 tries plans that the others do not, and computes the same. */
+static void test_levels_differ(void **state)
+{
+    (void)state;
+    static uint8_t x[PIXELS * PIXELS * NARROW];
+    static uint8_t y[4][PIXELS * PIXELS * NARROW];
+    uint64_t cycles[4];
+
+    place_on(SM8750);
+    for (unsigned i = 0; i < sizeof x; i++)
+        x[i] = (uint8_t)(i * 31 % 251);
+    for (unsigned level = 1; level <= 3; level++) {
+        struct block b = block_at((float)level);
+
+        cycles[level] = finalize_cycles(b.graph);
+        Qnn_Tensor_t in = WITH(b.x, x);
+        Qnn_Tensor_t out = WITH(b.y, y[level]);
+        OK(q.graphExecute(b.graph, &in, 1, &out, 1, NULL, NULL));
+    }
+    assert_true(cycles[2] <= cycles[1]);
+    assert_true(cycles[3] < cycles[2]);
+    assert_memory_equal(y[1], y[3], sizeof x);
+    assert_memory_equal(y[2], y[3], sizeof x);
+    leave();
+}
+
 /* ---- the system level cache ------------------------------------------------------------------------------------------- */
 
 enum { WIDE = 1024, CACHED = 30016 };
@@ -374,8 +464,8 @@ int main(void)
     lib_open();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relu_encoding), cmocka_unit_test(test_activation_fusion),
-        cmocka_unit_test(test_short_depth),   cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_dlbc),
+        cmocka_unit_test(test_short_depth),   cmocka_unit_test(test_levels_differ),
+        cmocka_unit_test(test_cache),         cmocka_unit_test(test_dlbc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,8 +82,11 @@ static const struct htp_option optimization_rows[] = {
         .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
         .effect = "a plan is found at the first attempt, or there is none"),
     OPTIMIZATION(FINALIZE_OPTIMIZATION_FLAG, .allowed = "1, 2 (default), 3", .take = take_level,
-        .test = "test_htp_limits.c: test_levels",
-        .effect = "effort of the search for an order of operators and for what lies in VTCM; recorded in the binary"),
+        .test = "test_htp_limits.c: test_levels, test_htp_acts.c: test_levels_differ",
+        .effect = "effort of the search for an order of operators and for what lies in VTCM. 1: the client's order; 2: also "
+                  "the one with the lowest peak, and what moves the fewest bytes; 3: several complete plans, with and "
+                  "without chains of operators, of which the one stays that is estimated to be the fastest on the SoC "
+                  "(docs/htp-effects.md), and a longer preparation. Recorded in the binary"),
     OPTIMIZATION(ENABLE_DLBC, SWITCH, .at = AT(dlbc),
         .test = "test_htp_acts.c: test_dlbc, test_htp_options.c: test_in_binary_info, test_htp_limits.c: "
                 "test_dlbc_limits",
