@@ -129,9 +129,9 @@ class Qhas(Made):
         data = json.loads(self.page.data)
         graph, report = data["graphs"][0], self.report[0]
         self.assertIn(NASTY, [full for _, full in graph["ops"]])
-        self.assertEqual([p["title"] for p in graph["parts"]], ["HTP Overall Summary", "Advice", "QNN Op Types", "QNN Op", "HTP Op Types", "HTP Op",
-                                                                 "Other Devices", "Dominant Path"])
-        for part, rows in zip(graph["parts"], (report["htp_overall_summary"]["units"], report["advice"], report["qnn_op_types"], report["qnn_op"],
+        self.assertEqual([p["title"] for p in graph["parts"]], ["HTP Overall Summary", "Advice", "QNN Op Types", "QNN Op", "Roofline", "HTP Op Types",
+                                                                 "HTP Op", "Other Devices", "Dominant Path"])
+        for part, rows in zip((p for p in graph["parts"] if "table" in p), (report["htp_overall_summary"]["units"], report["advice"], report["qnn_op_types"], report["qnn_op"],
                                                report["htp_op_types"], report["htp_op"], report["devices"], report["dominant_path"])):
             keys = [c["key"] for c in part["table"]["columns"]]
             self.assertEqual(len(part["table"]["rows"]), len(rows))
@@ -223,6 +223,20 @@ class InBrowser(Made):
         self.assertEqual(self.browser.run(parts), [chosen])
         self.click("[data-table=types] .as") # bars
         self.assertEqual(self.browser.run("return document.querySelectorAll('[data-table=types] .track').length"), 1)
+        self.assertEqual(self.browser.errors(), [])
+
+    def test_roofline(self):
+        """A point per operator that computes and moves anything; what an operator does per cycle is at most the peak of the matrix unit."""
+        self.make()
+        self.open()
+        self.browser.run("document.getElementById('roofline').open = true")
+        self.browser.wait("return !!document.querySelector('#roofline svg')")
+        ops = [o for o in self.report[0]["qnn_op"] if o["macs_per_byte"] > 0 and o["macs_per_cycle"] > 0]
+        self.assertTrue(ops)
+        self.assertEqual(self.browser.run("return document.querySelectorAll('#roofline circle').length"), len(ops))
+        peak = self.report[0]["htp_overall_summary"]["peak_macs_per_cycle"]
+        for op in ops:
+            self.assertLessEqual(op["macs_per_cycle"], peak)
         self.assertEqual(self.browser.errors(), [])
 
     def test_long_tables(self):

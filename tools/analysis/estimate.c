@@ -49,6 +49,14 @@ uint32_t estimate_clock_mhz(const struct estimate_device *d)
     return device.clock_mhz;
 }
 
+uint32_t estimate_peak_macs(const struct estimate_device *d)
+{
+    struct cost_device device;
+
+    htp_cost_device(d->soc_model, d->arch, 0, 0, &device);
+    return device.matrix_macs;
+}
+
 double estimate_dram_rate(const struct estimate_device *d)
 {
     struct cost_device device;

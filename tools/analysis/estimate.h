@@ -20,7 +20,8 @@ struct estimate_device {
 enum status estimate_graph(const struct estimate_device *d, const struct binary_graph *g, struct binary_node *nodes,
                            uint64_t *ret_cycles);
 uint32_t estimate_clock_mhz(const struct estimate_device *d);
-/* DRAM bytes in the time of one cycle. */
+/* Products of 8-bit numbers per cycle, and DRAM bytes in the time of one cycle. */
+uint32_t estimate_peak_macs(const struct estimate_device *d);
 double estimate_dram_rate(const struct estimate_device *d);
 
 /* SoCs that the cost model has rates for, fitted to published latencies (docs/cost.md); the last one has no name. */

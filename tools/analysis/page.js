@@ -560,6 +560,84 @@ class Timeline {
   }
 }
 
+// ---- the roofline: operators by operations per byte and per cycle, both logarithmic ------------------------------------
+
+class Roofline {
+  constructor(graph, spec) {
+    const table = graph.spec.parts.find(p => p.table && p.table.of === 'operators').table;
+    const at = key => table.columns.findIndex(c => c.key === key);
+    const [x, y, bound, cycles, op] = ['macs_per_byte', 'macs_per_cycle', 'bound', 'cycles', 'ref'].map(at);
+    const point = r => ({ x: r[x], y: r[y], bound: r[bound], cycles: r[cycles], op: r[op] });
+    this.graph = graph;
+    this.spec = spec;
+    this.points = table.rows.map(point).filter(p => p.x > 0 && p.y > 0);
+    this.xs = this.range([...this.points.map(p => p.x), spec.peak / spec.rate], .3);
+    this.ys = this.range([...this.points.map(p => p.y), spec.peak], .05);
+    this.svg = draw('svg', { viewBox: '0 0 1260 380', class: 'roof' });
+    this.axes();
+    this.roof();
+    for (const p of this.points) this.svg.append(this.dot(p));
+    this.root = make('div', '', make('div', 'legend', 'bound by', ...this.legend()), this.svg);
+  }
+
+  range(values, more) {
+    const low = Math.floor(Math.log10(Math.min(...values)));
+    return [low, Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values)) + more))];
+  }
+
+  left(v) { return 60 + (Math.log10(v) - this.xs[0]) / (this.xs[1] - this.xs[0]) * 1190; }
+  top(v) { return 340 - (Math.log10(v) - this.ys[0]) / (this.ys[1] - this.ys[0]) * 330; }
+
+  words(text, x, y, anchor) {
+    const t = draw('text', { x, y, 'text-anchor': anchor });
+    t.textContent = text;
+    this.svg.append(t);
+  }
+
+  axes() {
+    const power = e => (10 ** e).toLocaleString('en-US', { maximumSignificantDigits: 1 });
+    for (let e = this.xs[0]; e <= this.xs[1]; e++) {
+      const x = this.left(10 ** e);
+      this.svg.append(draw('line', { class: 'grid', x1: x, x2: x, y1: 10, y2: 340 }));
+      this.words(power(e), x, 356, e === this.xs[1] ? 'end' : 'middle');
+    }
+    for (let e = this.ys[0]; e <= this.ys[1]; e++) {
+      const y = this.top(10 ** e);
+      this.svg.append(draw('line', { class: 'grid', x1: 60, x2: 1250, y1: y, y2: y }));
+      this.words(power(e), 52, y + 4, 'end');
+    }
+    this.words('operations per byte of DRAM', 655, 374, 'middle');
+    this.words('operations per cycle', 66, 22, 'start');
+  }
+
+  roof() {
+    const { peak, rate } = this.spec, first = Math.max(10 ** this.xs[0], 10 ** this.ys[0] / rate);
+    const corners = [[first, first * rate], [peak / rate, peak], [10 ** this.xs[1], peak]];
+    const points = corners.map(c => this.left(c[0]) + ',' + this.top(c[1])).join(' ');
+    this.svg.append(draw('polyline', { class: 'roofline', points }));
+  }
+
+  dot(p) {
+    const most = this.points.reduce((m, q) => Math.max(m, q.cycles), 1);
+    const dot = draw('circle', { class: 'op', cx: this.left(p.x), cy: this.top(p.y), r: 3 + 9 * Math.sqrt(p.cycles / most) });
+    const part = 100 * p.y / Math.min(this.spec.peak, p.x * this.spec.rate);
+    dot.style.fill = color(units[p.bound] ?? 4);
+    dot.onmousemove = e => showTip(e, this.graph.ops[p.op][1], ['bound by ' + p.bound, whole(p.cycles) + ' cycles',
+      p.y.toFixed(1) + ' operations per cycle, ' + p.x.toFixed(1) + ' per byte', part.toFixed(1) + ' % of the roof']);
+    dot.onmouseleave = hideTip;
+    dot.onclick = () => { hideTip(); this.graph.goOperator(p.op); };
+    return dot;
+  }
+
+  legend() {
+    return [...new Set(this.points.map(p => p.bound))].map(b => {
+      const dot = make('span', 'dot');
+      dot.style.background = color(units[b] ?? 4);
+      return make('span', '', dot, b);
+    });
+  }
+}
+
 // ---- a graph -----------------------------------------------------------------------------------------------------------
 
 class Graph {
@@ -585,6 +663,7 @@ class Graph {
       if (inside.childNodes.length) return;
       if (p.note) inside.append(make('p', 'note', p.note));
       for (const b of p.bars || []) inside.append(this.bar(b));
+      if (p.roofline && p.roofline.peak) inside.append(new Roofline(this, p.roofline).root);
       if (p.timeline) inside.append((this.timeline = new Timeline(this, p.timeline)).root);
       if (p.table) inside.append((this.tables[p.table.id] = new Table(this, p.table)).root);
     };

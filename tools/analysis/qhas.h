@@ -15,6 +15,7 @@ struct qhas_graph {
     const struct binary_graph *g;
     uint32_t index;             /* in its file */
     const bool *wanted;         /* per node; NULL: all of them */
+    const struct binary_target *target; /* NULL: not known */
     const char *const *sources; /* per node, operators of the framework; NULL, or entries NULL: not known */
 };
 

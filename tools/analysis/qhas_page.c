@@ -293,6 +293,16 @@ static void add_timeline(json_t *part, const json_t *report)
     json_object_set_new(part, "timeline", o);
 }
 
+/* Where every operator stands between what the matrix unit and what memory allow. */
+static void add_roofline(json_t *part, const json_t *all)
+{
+    json_t *o = json_object();
+
+    json_object_set(o, "peak", json_object_get(all, "peak_macs_per_cycle"));
+    json_object_set(o, "rate", json_object_get(all, "dram_bytes_per_cycle"));
+    json_object_set_new(part, "roofline", o);
+}
+
 static void add_table(json_t *part, const char *id, const char *of, const char *sort, const struct page_column *columns,
                       const json_t *rows)
 {
@@ -324,6 +334,12 @@ static void add_parts(json_t *graph, const json_t *report)
     part = page_part(graph, "ops", "QNN Op", "operators of the graph", "");
     json_object_set_new(part, "open", json_true());
     add_table(part, "ops", "operators", "cycles", op_columns, json_object_get(report, "qnn_op"));
+
+    part = page_part(
+        graph, "roofline", "Roofline", "operations per cycle over operations per byte of DRAM",
+        "An operator below the slope waits for memory; below the flat part for its unit, its padding or its launch. "
+        "The roof is that of 8-bit products on HMX; 16-bit ones have a half or a quarter of it, vectors far less.");
+    add_roofline(part, all);
 
     part = page_part(graph, "htp_types", "HTP Op Types", "what runs on the units, by type", "");
     add_table(part, "htp_types", "", "cycles", piece_type_columns, json_object_get(report, "htp_op_types"));

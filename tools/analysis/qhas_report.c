@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The analysis summary of one graph as JSON. docs/qhas.md and qhas_schema.json say what is in it. */
+#include "analysis/estimate.h"
 #include "analysis/page.h"
 #include "analysis/qhas.h"
 #include "base/mem.h"
@@ -96,6 +97,18 @@ static void set_work(const struct qhas_model *m, json_t *to)
     set_real(to, "useful_percent", qhas_percent(macs, padded));
 }
 
+/* What the device can do at most: products on the matrix unit, bytes of DRAM. */
+static void set_roof(const struct qhas_model *m, json_t *to)
+{
+    const struct binary_target *target = m->q->target;
+    const struct estimate_device d = { .soc_model = target ? target->soc_model : 0, .arch = target ? target->arch : 0 };
+
+    set_number(to, "soc_model", d.soc_model);
+    set_number(to, "arch", d.arch);
+    set_number(to, "peak_macs_per_cycle", target ? estimate_peak_macs(&d) : 0);
+    set_real(to, "dram_bytes_per_cycle", target ? estimate_dram_rate(&d) : 0);
+}
+
 static json_t *summary_json(const struct qhas_model *m)
 {
     const struct binary_graph *g = m->q->g;
@@ -117,6 +130,7 @@ static json_t *summary_json(const struct qhas_model *m)
     set_number(o, "spill_bytes", moves.spill);
     set_number(o, "fill_bytes", moves.fill);
     set_work(m, o);
+    set_roof(m, o);
     json_object_set_new(o, "units", units_json(m));
     return o;
 }

@@ -67,7 +67,8 @@ static bool list_spans(const struct prof_log_record *r, struct host_run *ret)
         n -= ending;
         *s = (struct host_span){ e->value, e->value + time_of(r, i, n, &at), e->name, (int)n };
     }
-    qsort(ret->spans.at, ret->spans.n, sizeof ret->spans.at[0], by_begin);
+    if (ret->spans.n)
+        qsort(ret->spans.at, ret->spans.n, sizeof ret->spans.at[0], by_begin);
     return true;
 }
 

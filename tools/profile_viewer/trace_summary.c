@@ -26,6 +26,7 @@ static struct qhas_graph qhas_graph_of(const struct trace_set *set, uint32_t i)
     return (struct qhas_graph){
         .g = t->g,
         .index = (uint32_t)(t->g - set->binary->graphs),
+        .target = &set->binary->target,
         .wanted = t->wanted,
         .sources = t->sources,
     };
