@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # make bench: runs the benchmarks of a build folder, collects their figures in one file and appends them to a history.
 #
-#     bench/run.sh BUILD [kernels|elements|models|vtcm|calls|profile|queue|where|rpc|gpu|peers …]     all parts unless some are named
+#     bench/run.sh BUILD [kernels|elements|models|vtcm|calls|load|profile|queue|where|rpc|gpu|peers …]     all parts unless some are named
 #
 # BENCH_HISTORY: another file for the history. BENCH_SECONDS: time per row of the networks.
 set -eu
 build=$(cd "$1" && pwd)
 shift
-parts=${*:-kernels elements models vtcm calls profile queue where rpc gpu peers}
+parts=${*:-kernels elements models vtcm calls load profile queue where rpc gpu peers}
 here=$(cd "$(dirname "$0")" && pwd)
 lib=$build/src/api
 out=$build/bench-figures
@@ -24,13 +24,14 @@ for part in $parts; do
     models) "$build/bench/bench_models" "$lib" "$out/models.jsonl" --seconds "${BENCH_SECONDS:-0.7}" ;;
     vtcm) "$build/bench/bench_vtcm" "$lib" "$out/vtcm.jsonl" ;;
     calls) "$build/bench/bench_calls" "$lib" "$out/calls.jsonl" ;;
+    load) "$build/bench/bench_load" "$lib" "$out/load.jsonl" ;;
     profile) "$build/bench/bench_profile" "$lib" "$out/profile.jsonl" ;;
     queue) "$build/bench/bench_queue" "$lib" "$out/queue.jsonl" ;;
     where) "$build/bench/bench_where" "$lib" "$out/where.jsonl" ;;
     rpc) "$build/bench/bench_rpc" "$lib" "$out/rpc.jsonl" ;;
     gpu) [ ! -x "$build/bench/bench_gpu" ] || "$build/bench/bench_gpu" "$lib" "$out/gpu.jsonl" --seconds "${BENCH_SECONDS:-0.7}" ;;
     peers) "$here/run_peers.sh" "$build" "$out" ;;
-    *) echo "bench: there is no part \"$part\"; parts are kernels, elements, models, vtcm, calls, profile, queue, where, rpc, gpu and peers" >&2; exit 2 ;;
+    *) echo "bench: there is no part \"$part\"; parts are kernels, elements, models, vtcm, calls, load, profile, queue, where, rpc, gpu and peers" >&2; exit 2 ;;
     esac
 done
 
