@@ -172,7 +172,8 @@ enum status trace_put_memory(struct trace_out *out, const struct trace_graph *t,
     sum_cycles(t, cycles);
     for (uint32_t i = 0; i < t->n; i++)
         add_span(&r, t, &t->spans[i].span, cycles, moves);
-    qsort(r.changes.at, r.changes.n, sizeof r.changes.at[0], by_time);
+    if (r.changes.n)
+        qsort(r.changes.at, r.changes.n, sizeof r.changes.at[0], by_time);
     put_rates(out, t, &r, process);
     vec_finish(&r.changes);
     RETURN_IF(r.failed, ST_NO_MEMORY, "no memory for the counters of graph \"%s\"", t->g->info.name);
