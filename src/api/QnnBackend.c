@@ -6,6 +6,7 @@
 #include "QNN/QnnSdkBuildId.h"
 #include "api/context_load.h"
 #include "api/interface_next.h"
+#include "api/log_mirror.h"
 #include "api/objects.h"
 #include "api/op_config.h"
 #include "api/wide_node.h"
@@ -56,6 +57,7 @@ Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Con
     b->log = logger;
     b->cfg = cfg;
     api_log(LOG_INFO, "%s backend, build %s", backend_this->name, QNN_SDK_BUILD_ID);
+    log_check_environment();
     *backend = h;
     return QNN_SUCCESS;
 }

@@ -5,7 +5,6 @@
 #include "api/counts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 
 #include "api/log.h"
 #include "backend/backend.h"
+#include "base/line_append.h"
 
 enum { PATH_SIZE = 4096, LINE_SIZE = 512 };
 
@@ -28,18 +28,6 @@ static unsigned long long get(enum counted what)
     return atomic_load_explicit(&counts[what], memory_order_relaxed);
 }
 
-/* False: errno says why. */
-static bool append(const char *line, size_t n)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return false;
-
-    bool done = !n || write(fd, line, n) == (ssize_t)n;
-    close(fd);
-    return done;
-}
-
 static void write_line(const char *state)
 {
     char line[LINE_SIZE];
@@ -48,7 +36,7 @@ static void write_line(const char *state)
     int n = snprintf(line, sizeof line, "%d\t%.100s\t%s\tfinalized=%llu\tloaded=%llu\texecuted=%llu\tfailed=%llu\n",
                      (int)getpid(), slash ? slash + 1 : own, state, get(COUNT_FINALIZED), get(COUNT_LOADED),
                      get(COUNT_EXECUTED), get(COUNT_FAILED));
-    append(line, (size_t)n);
+    line_append(path, line, (size_t)n);
 }
 
 void count(enum counted what)
@@ -74,7 +62,7 @@ __attribute__((constructor)) static void begin(void)
 
     int n = snprintf(path, sizeof path, "%s", wanted);
     errno = ENAMETOOLONG;
-    if (n >= (int)sizeof path || !append("", 0)) {
+    if (n >= (int)sizeof path || !line_append(path, "", 0)) {
         api_log(LOG_ERROR, "OPENQNN_COUNTS: %.1000s cannot be written (%s); name a file in a folder that exists", wanted,
                 strerrordesc_np(errno));
         path[0] = 0;

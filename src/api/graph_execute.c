@@ -4,6 +4,7 @@
  * multiples, dynamic dimensions). */
 #include <string.h>
 
+#include "api/dump.h"
 #include "api/graph_alias.h"
 #include "api/graph_environment.h"
 #include "api/objects.h"
@@ -307,7 +308,10 @@ enum status graph_run_execute(struct graph_run *r)
         whole = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
         run.prof_parent = backend_this->flat_profile ? PROF_ROOT : whole;
     }
+    const uint32_t dump = dump_inputs(r);
     enum status st = backend_this->run(r->graph->loaded, &run);
+    if (st == ST_OK)
+        dump_outputs(r, dump);
     if (!r->profile)
         return st;
     r->at.ended = clock_ns();

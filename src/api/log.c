@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/errors.h"
+#include "api/log_mirror.h"
 #include "api/thread_words.h"
 #include "base/clock.h"
 #include "base/handle.h"
@@ -113,13 +114,18 @@ void api_log(enum log_level level, const char *fmt, ...)
     struct log *l = handle ? handle_get(handle, HANDLE_LOG) : NULL;
     va_list ap;
 
+    if (log_mirror_wants(level) && !is_quiet) {
+        va_start(ap, fmt);
+        log_mirror(level, fmt, ap);
+        va_end(ap);
+    }
     va_start(ap, fmt);
     if (l && level <= atomic_load_explicit(&l->level, memory_order_relaxed)) {
         if (l->callback)
             to_client(l, fmt, level, ap);
         else
             to_stream(fmt, level, ap);
-    } else if (!handle && level == LOG_ERROR && !is_quiet) {
+    } else if (!handle && level == LOG_ERROR && !is_quiet && !log_mirror_on_stderr()) {
         to_stream(fmt, level, ap);
     }
     va_end(ap);

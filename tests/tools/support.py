@@ -38,9 +38,9 @@ class ToolTest(unittest.TestCase):
         with open(self.path(*parts), "rb") as file:
             return file.read()
 
-    def run_tool(self, name, *args, largest_file=None):
-        """largest_file: writing to a file beyond that many bytes fails, as on a full disk."""
-        env = dict(os.environ, QNN_SDK_ROOT=SOURCE, LD_LIBRARY_PATH=LIB)
+    def run_tool(self, name, *args, largest_file=None, more_env=None):
+        """largest_file: writing to a file beyond that many bytes fails, as on a full disk. more_env: further variables."""
+        env = dict(os.environ, QNN_SDK_ROOT=SOURCE, LD_LIBRARY_PATH=LIB, **(more_env or {}))
         limit = largest_file and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file)))
         return subprocess.run([os.path.join(BIN, name)] + [str(a) for a in args], cwd=self.folder, env=env, capture_output=True, text=True,
                               timeout=60, preexec_fn=limit, restore_signals=not limit)  # Python ignores the signal that the limit sends
