@@ -334,7 +334,8 @@ bool backend_variable_set(const char *variable);
 bool backend_strict(void);
 
 /* The file of this library as it was opened; its folder with a slash at the end, "" when there is none; and a symbol of a
- * library that lies in that folder, NULL when there is no such file (backend_library.c). */
+ * library that lies in that folder, otherwise in one of LD_LIBRARY_PATH, NULL when there is no such file
+ * (backend_library.c). */
 const char *backend_own_path(void);
 void backend_own_folder(char *ret, size_t size);
 enum status backend_open_symbol(const char *name, const char *symbol, void **lib, void **ret);

@@ -11,10 +11,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+static char home[4096]; /* where all libraries are */
 static char folder[] = "/tmp/openqnn-alone-XXXXXX";
 static char copy[256];
 static char note[2048]; /* the last warning */
 static int session_pid;
+static bool stubs_elsewhere;
 static unsigned switched; /* lines about the path to the driver */
 
 static void listen(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args)
@@ -94,7 +96,7 @@ static void runs_in_a_session(void)
 
     assert_true(session_pid > 1 && session_pid != getpid());
     assert_true(was_started_from(session_pid, copy));
-    assert_int_equal(switched, lib_is_htp() ? 2 : 0);
+    assert_int_equal(switched, lib_is_htp() && !stubs_elsewhere ? 2 : 0);
 
     OK(q.contextFree(context, NULL));
     OK(q.backendFree(backend));
@@ -107,6 +109,36 @@ static void test_alone(void **state)
     (void)state;
     unsetenv("ADSP_LIBRARY_PATH");
     runs_in_a_session();
+}
+
+/* Stub and compiler of a folder in LD_LIBRARY_PATH go before the parts inside; the session is started as ever. */
+static void test_library_path(void **state)
+{
+    (void)state;
+    char path[2 * sizeof home];
+    setenv("LD_LIBRARY_PATH", "/nowhere:relative", 1);
+    runs_in_a_session();
+    snprintf(path, sizeof path, "/nowhere:%s", home);
+    setenv("LD_LIBRARY_PATH", path, 1);
+    stubs_elsewhere = true;
+    runs_in_a_session();
+    stubs_elsewhere = false;
+
+    /* A file of another product is not opened. */
+    snprintf(path, sizeof path, "%s/other", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    strcat(path, "/libQnnHtpV73Stub.so");
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fputs("of another product", f);
+    fclose(f);
+    char list[sizeof path];
+    snprintf(list, sizeof list, "%s/other", folder);
+    setenv("LD_LIBRARY_PATH", list, 1);
+    runs_in_a_session();
+    unlink(path);
+    rmdir(list);
+    unsetenv("LD_LIBRARY_PATH");
 }
 
 /* Copies of files often lose their x bit. */
@@ -183,6 +215,8 @@ static void test_damaged_compiler(void **state)
 static int set_up(void **state)
 {
     (void)state;
+    snprintf(home, sizeof home, "%s", getenv("OPENQNN_LIB_DIR"));
+    unsetenv("LD_LIBRARY_PATH");
     if (!mkdtemp(folder))
         return -1;
     copy_library(0755);
@@ -200,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_library_path),
         cmocka_unit_test(test_without_x_bit),
         cmocka_unit_test(test_nonsense_in_the_path),
         cmocka_unit_test(test_skel_of_a_device),
