@@ -22,7 +22,7 @@ cppcheck)
     # readdir of glibc is safe where each thread has a folder of its own. Jansson's loops are told in words that cppcheck knows.
     exec cppcheck --quiet -j "$jobs" --enable=warning,portability,performance --inline-suppr --std=c11 --error-exitcode=1 \
         --suppress=readdirCalled '-Djson_object_foreach(object,key,value)=while ((key = json_key(object)) && (value = json_of(object)))' \
-        '-Djson_array_foreach(array,index,value)=for (index = 0; (value = json_array_get(array, index)); index++)' \
+        '-Djson_array_foreach(array,index,value)=while ((index = json_turn(array)) < 9 && (value = json_array_get(array, index)))' \
         -D_GNU_SOURCE -Isrc -Iinclude -Iinclude/QNN -Itools -isrc/kernels --library=posix "$@"
     ;;
 analyzer) exec python3 scripts/lint_files.py "$build" "$jobs" analyzer "$@" ;;
