@@ -227,9 +227,10 @@ static void bench_options(const struct file *f, unsigned rounds)
         double peak = (double)costs[i].peak / MIB, steady = (double)costs[i].steady / MIB;
         printf("%-16s %-26s %8.1f %10.1f %10.1f %10.1f %10.1f\n", f->name, ways[i].name, (double)f->bytes / MIB,
                to_ms(t.best), to_ms(t.median), peak, steady);
-        lines_add("{\"kind\":\"load\",\"name\":\"%s\",\"option\":\"%s\",\"bytes\":%llu,\"best_ms\":%.3f,\"median_ms\":%.3f,"
-                  "\"peak_mib\":%.2f,\"steady_mib\":%.2f}",
-                  f->name, ways[i].name, (unsigned long long)f->bytes, to_ms(t.best), to_ms(t.median), peak, steady);
+        lines_add(
+            "{\"kind\":\"load_option\",\"name\":\"%s\",\"option\":\"%s\",\"bytes\":%llu,\"best_ms\":%.3f,\"median_ms\":%.3f,"
+            "\"peak_mib\":%.2f,\"steady_mib\":%.2f}",
+            f->name, ways[i].name, (unsigned long long)f->bytes, to_ms(t.best), to_ms(t.median), peak, steady);
     }
 }
 
