@@ -48,6 +48,34 @@ static void test_tree(void **state)
     prof_free(NULL);
 }
 
+/* Names that are put together are never cut, so two that differ at their ends are two, also in a log. */
+static void test_long_names(void **state)
+{
+    (void)state;
+    enum { LENGTHS = 4 };
+    static const size_t lengths[LENGTHS] = { 1, 500, 512, 100000 };
+    static char long_name[100001];
+    struct prof *p;
+
+    assert_int_equal(prof_create(PROF_DETAILED, &p), ST_OK);
+    for (int i = 0; i < LENGTHS; i++) {
+        char expected[20];
+
+        memset(long_name, 'x', lengths[i]);
+        long_name[lengths[i]] = 0;
+        for (int op = 0; op < 2; op++) {
+            int32_t e = prof_addf(p, PROF_ROOT, PROF_NODE, PROF_UNIT_US, 1, "%s:OpId_%d (us)", long_name, op);
+            const char *name = prof_at(p, (uint32_t)e)->name;
+
+            snprintf(expected, sizeof expected, ":OpId_%d (us)", op);
+            assert_int_equal(strlen(name), lengths[i] + strlen(expected));
+            assert_memory_equal(name, long_name, lengths[i]);
+            assert_string_equal(name + lengths[i], expected);
+        }
+    }
+    prof_free(p);
+}
+
 /* Two members of a chain take turns in two commands, a third node has tiles on two threads, a fourth is in no mark. */
 static void test_nodes(void **state)
 {
@@ -231,8 +259,9 @@ static void test_log_nowhere(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree),          cmocka_unit_test(test_nodes),
-                                        cmocka_unit_test(test_limit),         cmocka_unit_test(test_log),
-                                        cmocka_unit_test(test_log_full_disk), cmocka_unit_test(test_log_nowhere) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_tree),       cmocka_unit_test(test_long_names),
+                                        cmocka_unit_test(test_nodes),      cmocka_unit_test(test_limit),
+                                        cmocka_unit_test(test_log),        cmocka_unit_test(test_log_full_disk),
+                                        cmocka_unit_test(test_log_nowhere) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

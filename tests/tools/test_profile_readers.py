@@ -348,6 +348,13 @@ class Runs(TraceTest):
         self.assertEqual(lanes["g Yields"], [("save VTCM", 2000, 2011), ("wait for others", 2011, 2211), ("restore VTCM", 2211, 2224)])
         self.assertNotIn("h Yields", lanes)
 
+    def test_many_runs(self):
+        """Hundreds of runs of several graphs."""
+        plain = self.events({"a": 0}, [("a", 10)])
+        trace = self.host([("g%d" % (i % 7), 1000 * i, 1000 * i + 900, plain) for i in range(500)])
+        runs = {trace.lanes[key]: len([s for s in found if s[2]["name"] == "inference"]) for key, found in trace.slices.items()}
+        self.assertEqual({n: runs["g%d Runtraces" % n] for n in range(7)}, {n: len(range(n, 500, 7)) for n in range(7)})
+
     def test_device_yields(self):
         """The estimate of what saving and restoring takes, by the rate of all other transfers."""
         self.prepare(branches(side=16), side=16)

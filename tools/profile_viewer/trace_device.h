@@ -30,17 +30,18 @@ enum status trace_put_memory(struct trace_out *out, const struct trace_graph *t,
 enum status trace_put_flows(struct trace_out *out, const struct trace_graph *t, const struct trace_config *c,
                             uint32_t process);
 
-/* Whole executions (trace_runs.c): of the estimate, and what this computer measured; returns how many runs there are. */
+/* Whole executions (trace_runs.c): of the estimate, and what this computer measured; *ret grows
+ * by how many runs there are. */
 enum status trace_put_device_runs(struct trace_out *out, const struct trace_graph *t, const struct profile_job *job,
                                   uint32_t process);
-uint32_t trace_put_host_runs(struct trace_out *out, const struct prof_log *log, uint32_t process);
+enum status trace_put_host_runs(struct trace_out *out, const struct prof_log *log, uint32_t process, uint32_t *ret);
 uint64_t trace_first_run(const struct prof_log *log);         /* when it began: zero of the timeline */
 uint64_t trace_run_acquired(const struct prof_log_record *r); /* microseconds until it computes */
 
-/* Nodes as this computer measured them (trace_host.c). Returns how many runs have a timeline. */
-uint32_t trace_put_host(struct trace_out *out, const struct prof_log *log, uint32_t process);
+/* Nodes as this computer measured them (trace_host.c); *ret grows by how many runs have a timeline. */
+enum status trace_put_host(struct trace_out *out, const struct prof_log *log, uint32_t process, uint32_t *ret);
 
-/* Of a linting or detailed log: a process per graph, from number `process` on; *ret grows by how many there are. */
+/* Of a linting or detailed log: a process per graph, numbered process + *ret, which grows. */
 bool trace_has_tables(const struct prof_log *log);
 enum status trace_put_tables(struct trace_out *out, const struct prof_log *log, uint32_t process, uint32_t *ret);
 

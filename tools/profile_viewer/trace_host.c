@@ -25,6 +25,11 @@ struct host_run {
     uint64_t end_us[MOST_LANES]; /* of the last span on each lane */
 };
 
+static void run_finish(struct host_run *run)
+{
+    vec_finish(&run->spans);
+}
+
 /* The time of the node whose beginning is event e: "name:OpId_3 (begin, us)" goes with "name:OpId_3 (us)". Both stand in the
  * order of nodes, so the search begins where the last one ended. */
 static uint64_t time_of(const struct prof_log_record *r, uint32_t e, size_t length, uint32_t *at)
@@ -136,23 +141,23 @@ static void put_lanes(struct trace_out *out, uint32_t process, uint32_t n_lanes)
 }
 
 /* Runs stand where they were, the first one at zero, and their nodes behind what a run waits for. */
-uint32_t trace_put_host(struct trace_out *out, const struct prof_log *log, uint32_t process)
+enum status trace_put_host(struct trace_out *out, const struct prof_log *log, uint32_t process, uint32_t *ret)
 {
-    uint32_t runs = 0, n_lanes = 0;
+    uint32_t n_lanes = 0;
     uint64_t first_us = trace_first_run(log);
 
     for (uint32_t k = 0; k < log->n_records; k++) {
         const struct prof_log_record *r = &log->records[k];
-        struct host_run run = { 0 };
+        CLEANUP(run_finish) struct host_run run = { 0 };
 
-        if (list_spans(r, &run) && run.spans.n) {
-            runs++;
-            put_run(out, &run, process, r->start_us - first_us + trace_run_acquired(r));
-            for (uint32_t lane = n_lanes; lane < MOST_LANES; lane++)
-                n_lanes = run.end_us[lane] ? lane + 1 : n_lanes;
-        }
-        vec_finish(&run.spans);
+        RETURN_IF(!list_spans(r, &run), ST_NO_MEMORY, "no memory for the operators of a run");
+        if (!run.spans.n)
+            continue;
+        ++*ret;
+        put_run(out, &run, process, r->start_us - first_us + trace_run_acquired(r));
+        for (uint32_t lane = n_lanes; lane < MOST_LANES; lane++)
+            n_lanes = run.end_us[lane] ? lane + 1 : n_lanes;
     }
     put_lanes(out, process, n_lanes);
-    return runs;
+    return ST_OK;
 }

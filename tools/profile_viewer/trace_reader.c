@@ -122,24 +122,26 @@ static void put_host_name(struct trace_out *out, const char *name, uint32_t proc
     trace_put_process(out, process, str_text(&text));
 }
 
-/* Returns how many runs have a timeline of nodes; *whole: how many are shown as a whole. */
-static uint32_t put_hosts(const struct profile_job *job, const struct trace_config *c, FILE *to, uint32_t *whole)
+/* How many runs have a timeline of nodes, and how many are shown as a whole. */
+struct shown {
+    uint32_t nodes, runs;
+};
+
+static enum status put_hosts(const struct profile_job *job, const struct trace_config *c, FILE *to, struct shown *ret)
 {
     struct trace_out out;
-    uint32_t runs = 0;
 
-    *whole = 0;
     trace_out_start(&out, to);
     for (size_t i = 0; i < job->n; i++) {
         uint32_t process = THIS_COMPUTER + (uint32_t)i;
 
         put_host_name(&out, job->names[i], process);
-        runs += trace_put_host(&out, job->logs[i], process);
+        TRY(trace_put_host(&out, job->logs[i], process, &ret->nodes));
         if (c->runtrace)
-            *whole += trace_put_host_runs(&out, job->logs[i], process);
+            TRY(trace_put_host_runs(&out, job->logs[i], process, &ret->runs));
     }
     trace_out_finish(&out);
-    return runs;
+    return ST_OK;
 }
 
 /* A log without a timeline has no file; neither has the standard output one beside it. */
@@ -147,16 +149,17 @@ static enum status write_hosts(const struct profile_job *job, const struct trace
 {
     char *data = NULL;
     size_t size = 0;
-    uint32_t whole;
+    struct shown shown = { 0 };
     FILE *to = job->output ? open_memstream(&data, &size) : NULL;
     RETURN_IF(job->output && !to, ST_NO_MEMORY, "no memory for what this computer measured");
     if (!to)
         return ST_OK;
 
-    uint32_t runs = put_hosts(job, c, to, &whole);
+    enum status st = put_hosts(job, c, to, &shown);
     bool written = fclose(to) == 0;
-    enum status st = written ? ST_OK : status_fail(ST_NO_MEMORY, "no memory for what this computer measured");
-    if (st == ST_OK && (runs || whole))
+    if (st == ST_OK && !written)
+        st = status_fail(ST_NO_MEMORY, "no memory for what this computer measured");
+    if (st == ST_OK && (shown.nodes || shown.runs))
         st = trace_write_beside(job, "_host.json", data, size);
     free(data);
     return st;
@@ -208,7 +211,7 @@ static enum status put_tables(const struct profile_job *job, uint32_t *ret)
 
     trace_out_start(&out, job->to);
     for (size_t i = 0; i < job->n; i++)
-        TRY(trace_put_tables(&out, job->logs[i], 1 + *ret, ret));
+        TRY(trace_put_tables(&out, job->logs[i], 1, ret));
     trace_out_finish(&out);
     return ST_OK;
 }
@@ -225,7 +228,7 @@ static bool any_table(const struct profile_job *job)
 static enum status write_all(const struct profile_job *job, bool tables)
 {
     struct view v = { .job = job };
-    uint32_t whole;
+    struct shown shown = { 0 };
 
     TRY(trace_config_read(job->config, &v.config));
     if (job->schematic)
@@ -237,7 +240,8 @@ static enum status write_all(const struct profile_job *job, bool tables)
         TRY(put_tables(job, &n));
         return write_hosts(job, &v.config);
     }
-    RETURN_IF(!put_hosts(job, &v.config, job->to, &whole), ST_INVALID_ARG,
+    TRY(put_hosts(job, &v.config, job->to, &shown));
+    RETURN_IF(!shown.nodes, ST_INVALID_ARG,
               "the log has no timeline; run with --profiling_level detailed --profiling_option optrace, or give the context "
               "binary that ran with --schematic FILE");
     return ST_OK;

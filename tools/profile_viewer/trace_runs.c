@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "profile_viewer/trace_device.h"
 
 enum {
@@ -140,6 +141,15 @@ enum status trace_put_device_runs(struct trace_out *out, const struct trace_grap
 
 /* ---- this computer ---------------------------------------------------------------------------------------------------- */
 
+struct names {
+    VEC(const char *) list;
+};
+
+static void names_finish(struct names *n)
+{
+    vec_finish(&n->list);
+}
+
 struct part {
     uint32_t type;
     const char *name;
@@ -192,23 +202,16 @@ static void put_run(struct trace_out *out, const struct prof_log_record *r, uint
     put_parts(out, r, yields, 3, s, end_us);
 }
 
-/* The first run of the graph that record `i` ran; before: how many other graphs ran before that. */
-static uint32_t first_run(const struct prof_log *log, uint32_t i, uint32_t *before)
+/* The number of a graph among those that ran, in their order. */
+static enum status number_of(struct names *names, const char *graph, size_t *ret)
 {
-    const char *graph = log->records[i].graph_name;
-
-    *before = 0;
-    for (uint32_t k = 0; k < i; k++) {
-        const struct prof_log_record *r = &log->records[k];
-        uint32_t others;
-
-        if (!is_run(r))
-            continue;
-        if (str_eq(r->graph_name, graph))
-            return k;
-        *before += first_run(log, k, &others) == k;
-    }
-    return i;
+    for (*ret = 0; *ret < names->list.n; ++*ret)
+        if (str_eq(names->list.at[*ret], graph))
+            return ST_OK;
+    const char **slot = vec_push(&names->list);
+    RETURN_IF(!slot, ST_NO_MEMORY, "no memory for the graphs of a log");
+    *slot = graph;
+    return ST_OK;
 }
 
 uint64_t trace_first_run(const struct prof_log *log)
@@ -226,23 +229,23 @@ uint64_t trace_run_acquired(const struct prof_log_record *r)
     return value_of(r, QUEUE_WAIT, &there) + value_of(r, UNITS_ACQUIRE, &there) + value_of(r, VTCM_ACQUIRE, &there);
 }
 
-uint32_t trace_put_host_runs(struct trace_out *out, const struct prof_log *log, uint32_t process)
+enum status trace_put_host_runs(struct trace_out *out, const struct prof_log *log, uint32_t process, uint32_t *ret)
 {
+    CLEANUP(names_finish) struct names names = { 0 };
     uint64_t first_us = trace_first_run(log);
-    uint32_t runs = 0;
 
     for (uint32_t i = 0; i < log->n_records; i++) {
         const struct prof_log_record *r = &log->records[i];
-        uint32_t before;
+        size_t known = names.list.n, graph;
 
         if (!is_run(r))
             continue;
-        bool first = first_run(log, i, &before) == i;
-        uint32_t lane = TRACE_LANE_HOST_RUNS + 2 * before;
-        if (first)
+        TRY(number_of(&names, r->graph_name, &graph));
+        uint32_t lane = TRACE_LANE_HOST_RUNS + 2 * (uint32_t)graph;
+        if (names.list.n > known)
             put_lanes(out, r->graph_name, process, lane);
         put_run(out, r, process, lane, r->start_us - first_us);
-        runs++;
+        ++*ret;
     }
-    return runs;
+    return ST_OK;
 }
