@@ -16,6 +16,11 @@ import sys
 import suite_run
 
 
+def is_disabled(name):
+    """gtest lists these and does not run them."""
+    return any(part.startswith("DISABLED_") for part in re.split("[./]", name))
+
+
 def list_tests(program, limit):
     """Full names, from lines "Suite." and, indented below them, "Test"; comments follow a '#'."""
     text = subprocess.run([program, "--gtest_list_tests"], stdout=subprocess.PIPE, text=True,
@@ -28,7 +33,7 @@ def list_tests(program, limit):
             names.append(suite + word.strip())
         elif re.fullmatch(r"\S+\.", word):
             suite = word
-    return names
+    return [name for name in names if not is_disabled(name)]
 
 
 def judge(code, output):

@@ -15,7 +15,7 @@ line() {
     printf '%s\\t%s\\t%s\\tfinalized=1\\tloaded=0\\texecuted=%s\\tfailed=%s\\n' $$ "$1" "$2" "$3" "$4" >> "$OPENQNN_COUNTS"
 }
 case $1 in
---gtest_list_tests) printf 'Main of a test program\\nA.\\n  Good\\n  Bad  # comment\\n  Skips\\n  Idle\\nB.\\n  Crashes\\n  Hangs\\n  Absent\\n' ;;
+--gtest_list_tests) printf 'Main of a test program\\nA.\\n  Good\\n  DISABLED_Off\\n  Bad  # comment\\n  Skips\\n  Idle\\nB.\\n  Crashes\\n  Hangs\\n  Absent\\nMany/DISABLED_P.\\n  Runs/0  # GetParam() = 1\\n' ;;
 *A.Good)
     line libQnnHtp.so begin 1 0; line libQnnHtp.so end 3 0
     line libQnnHtp.so begin 1 0; line libQnnHtp.so end 2 1
