@@ -42,10 +42,13 @@ bool cost_turns(const struct binary_graph *g, const struct binary_node *n);
 
 /* Steps of a recurrent operator (cost_recurrent.c); false: it is none. */
 struct cost_steps {
-    uint32_t n, rows;
+    uint32_t n, rows, depth; /* depth: of the state */
     uint64_t weights; /* bytes that each step needs besides its input's */
 };
 bool cost_steps(const struct binary_graph *g, const struct binary_node *n, struct cost_steps *ret);
+/* The same, for those that are launched, and bring their weights, in every step. */
+bool cost_steps_apart(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n,
+                      struct cost_steps *ret);
 
 /* The same by events, command by command: matrix unit, threads of the vector units and DMA side by side. Cycles of a node
  * are what it adds to the time of all, so that they sum up to the time of the graph. */

@@ -156,7 +156,7 @@ static void list_moves(struct events *e)
         struct binary_moves m;
         struct cost_steps steps;
         binary_node_moves(e->sim.g, k, &m);
-        if (cost_steps(e->sim.g, &e->sim.g->nodes[k], &steps))
+        if (cost_steps_apart(e->sim.d, e->sim.g, &e->sim.g->nodes[k], &steps))
             m.weights += (steps.n - 1) * steps.weights;
         e->moves[k] = (struct moves){ m.weights, m.inputs + through_cache(e, m.fill), m.outputs + through_cache(e, m.spill),
                                       m.exchanged };

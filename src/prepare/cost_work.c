@@ -296,7 +296,8 @@ static uint64_t as_weights(const struct cost_device *d, const struct binary_grap
 /* A convolution of so few input channels that the device was told to keep it from the matrix unit. */
 static bool is_short(const struct cost_device *d, const struct binary_graph *g, const struct binary_node *n)
 {
-    bool convolves = n->op->id == OP_Conv1d || n->op->id == OP_Conv2d || n->op->id == OP_Conv3d;
+    enum op_id op = n->op->id;
+    bool convolves = op == OP_Conv1d || op == OP_Conv2d || op == OP_Conv3d || op == OP_TransposeConv2d;
     const struct tensor_desc *w = convolves ? operand(g, n->in, n->n_in, 1) : NULL;
 
     return w && w->rank >= 2 && w->dims[w->rank - 2] < d->least_depth;
@@ -324,6 +325,6 @@ void cost_work(const struct cost_device *d, const struct binary_graph *g, uint32
     const struct tensor_desc *a = operand(g, n->in, n->n_in, 0), *b = operand(g, n->in, n->n_in, 1);
     uint64_t products = padded_macs(g, n, row) * product_weight(d, n, a, b);
     ret->matrix = divide_up(with_floats(d, is_float(a) || is_float(b), products), d->matrix_macs);
-    if (cost_steps(g, n, &steps)) /* a product and its gates, one behind the other */
+    if (cost_steps_apart(d, g, n, &steps)) /* a product and its gates, one behind the other */
         ret->matrix += (uint64_t)(steps.n - 1) * (d->launch[0] + d->launch[1]);
 }

@@ -49,6 +49,7 @@ struct cost_device {
     uint64_t vtcm_bytes;
     bool clamps_apart;      /* a clamp behind a convolution is an operator of its own */
     bool activations_apart; /* and so are other activations behind products */
+    bool monolithic_lstm;   /* steps of a small Lstm are one operator: launched once, and weights stay */
     uint32_t least_depth;   /* convolutions with fewer input channels run on the vector units */
     uint64_t slc_bytes;     /* of a system level cache that keeps what is spilled; 0: it is not used */
     uint32_t slc_percent;   /* its rate, in hundredths of that of DRAM */

@@ -356,6 +356,62 @@ static void test_levels_differ(void **state)
     leave();
 }
 
+/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
+
+enum { STEPS = 16, FEATURES = 64, MOST_STATE = 320, LSTM_INPUTS = 22 };
+
+static Qnn_Tensor_t sequence(Qnn_GraphHandle_t graph, const char *name, Qnn_TensorType_t type, uint32_t rank,
+                             const uint32_t *dims)
+{
+    Qnn_Tensor_t t = tensor_make(QNN_TENSOR_VERSION_2, keep_name("%s", name), type, QNN_DATATYPE_UFIXED_POINT_8, rank, dims);
+
+    t = tensor_quant(t, 4.0f / 255, -128);
+    OK(q.tensorCreateGraphTensor(graph, &t));
+    return t;
+}
+
+static Qnn_Tensor_t lstm_weight(Qnn_GraphHandle_t graph, uint32_t input, uint32_t state)
+{
+    static const int8_t zeros[MOST_STATE * MOST_STATE];
+    bool bias = (input >= 7 && input <= 9) || input == 21;
+    bool of_x = input < 4 || input == 16;
+    const uint32_t dims[] = { state, of_x ? FEATURES : state };
+    Qnn_Tensor_t w = tensor_make(QNN_TENSOR_VERSION_1, keep_name("w%u", input), QNN_TENSOR_TYPE_STATIC,
+                                 QNN_DATATYPE_SFIXED_POINT_8, bias ? 1 : 2, dims);
+
+    w = tensor_data(tensor_quant(w, 1.0f / 200, 0), zeros, bias ? state : state * dims[1]);
+    OK(q.tensorCreateGraphTensor(graph, &w));
+    return w;
+}
+
+static uint64_t lstm_cycles(bool monolithic, uint32_t state)
+{
+    const QnnHtpGraph_CustomConfig_t custom = FLAG(MONOLITHIC_LSTM, monolithic);
+    Qnn_GraphHandle_t graph = graph_with(&custom, 1);
+    Qnn_Tensor_t x = sequence(graph, "x", QNN_TENSOR_TYPE_APP_WRITE, 3, (uint32_t[]){ 1, STEPS, FEATURES });
+    Qnn_Tensor_t y = sequence(graph, "y", QNN_TENSOR_TYPE_APP_READ, 3, (uint32_t[]){ 1, STEPS, state });
+    Qnn_Tensor_t c = sequence(graph, "c", QNN_TENSOR_TYPE_NATIVE, 2, (uint32_t[]){ 1, state });
+    Qnn_Tensor_t h = sequence(graph, "h", QNN_TENSOR_TYPE_NATIVE, 2, (uint32_t[]){ 1, state });
+    struct op lstm = { "lstm", "Lstm", NULL, 1, LSTM_INPUTS, 3, { param_bool("time_major", false) }, { x }, { y, c, h } };
+
+    for (uint32_t i = 1; i < LSTM_INPUTS; i++) {
+        bool there = i < 10 || i == 16 || i == 17 || i == 21;
+        lstm.in[i] = there ? lstm_weight(graph, i, state) : tensor_absent();
+    }
+    OK(op_add(graph, &lstm));
+    return finalize_cycles(graph);
+}
+
+/* Small states gain, large ones do not. */
+static void test_lstm(void **state)
+{
+    (void)state;
+    place_on(SM8750);
+    assert_true(lstm_cycles(true, 128) < lstm_cycles(false, 128));
+    assert_int_equal(lstm_cycles(true, MOST_STATE), lstm_cycles(false, MOST_STATE));
+    leave();
+}
+
 /* ---- the system level cache ------------------------------------------------------------------------------------------- */
 
 enum { WIDE = 1024, CACHED = 30016 };
@@ -465,7 +521,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relu_encoding), cmocka_unit_test(test_activation_fusion),
         cmocka_unit_test(test_short_depth),   cmocka_unit_test(test_levels_differ),
-        cmocka_unit_test(test_cache),         cmocka_unit_test(test_dlbc),
+        cmocka_unit_test(test_lstm),          cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_dlbc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,7 +289,7 @@ class Htp(support.ToolTest):
         """What has no effect here is told by name, once, at the level that programs show; what has one is not."""
         keys = {"graphs": {"sparse_weights_compression": ("ENABLE_SPARSE_WEIGHTS_COMPRESSION", 1),
                            "slc_alloc_enable": ("ENABLE_SLC_ALLOCATOR", 1),
-                           "fp16_relaxed_precision": ("PRECISION ", 0), "use_high_precision_fp16_sigmoid": ("HIGH_PRECISION_SIGMOID", True), "monolithic_lstm": ("MONOLITHIC_LSTM", True)},
+                           "fp16_relaxed_precision": ("PRECISION ", 0), "use_high_precision_fp16_sigmoid": ("HIGH_PRECISION_SIGMOID", True)},
                 "context": {"lora_weight_sharing": ("LORA_WEIGHT_SHARING_ENABLED", True), "lora_weight_sharing_ram_preload": ("LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", True),
                             "extended_udma": ("USE_EXTENDED_UDMA", True), "reused_io_limit_mb": ("REUSED_IO_LIMIT", 7)},
                 "groupContext": {"share_resources": ("SHARE_RESOURCES ", True)},
@@ -301,7 +301,7 @@ class Htp(support.ToolTest):
                     said = self.said(json.dumps({section: [one] if section in ("graphs", "devices") else one}))
                     self.assertEqual(said.count(name), 1, said)
         for text in ('{"graphs": [{"fold_relu_activation_into_conv_off": true}]}', '{"graphs": [{"short_depth_conv_on_hmx_off": true}]}',
-                     '{"graphs": [{"advanced_activation_fusion": false}]}', '{"graphs": [{"weights_packing": true}]}', '{"graphs": [{"dlbc_weights": 1}]}', '{"graphs": [{"dlbc": 1}]}',
+                     '{"graphs": [{"advanced_activation_fusion": false}]}', '{"graphs": [{"weights_packing": true}]}', '{"graphs": [{"dlbc_weights": 1}]}', '{"graphs": [{"dlbc": 1}]}', '{"graphs": [{"monolithic_lstm": true}]}',
                      '{"context": {"weight_sharing_enabled": true, "io_memory_estimation": true}}',
                      '{"context": {"file_read_memory_budget_in_mb": 5, "init_acceleration": true}}'):
             self.assertNotIn("no effect", self.said(text))

@@ -77,24 +77,29 @@ static enum status take_real(const struct htp_option *option, const void *custom
 static const struct htp_option optimization_rows[] = {
     OPTIMIZATION(SCHEDULE_THRESHOLD, .allowed = "0 and more", .take = take_real, .at = AT(schedule_threshold),
         .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
-        .effect = "the order of operators comes from an exact search that knows no threshold"),
+        .effect = "what it is compared with is not published, and the order of operators needs no such number: "
+                  "it is the best one of a search that is counted in steps. FINALIZE_OPTIMIZATION_FLAG says how "
+                  "long that is"),
     OPTIMIZATION(FINALIZE_RETRIES, .allowed = "0 and more", .take = take_real, .at = AT(finalize_retries),
         .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
-        .effect = "a plan is found at the first attempt, or there is none"),
+        .effect = "finalizing does not fail by chance: a plan that does not fit is made again with less room "
+                  "until one does, and another attempt would give the same"),
     OPTIMIZATION(FINALIZE_OPTIMIZATION_FLAG, .allowed = "1, 2 (default), 3", .take = take_level,
         .test = "test_htp_limits.c: test_levels, test_htp_acts.c: test_levels_differ",
-        .effect = "effort of the search for an order of operators and for what lies in VTCM. 1: the client's order; 2: also "
-                  "the one with the lowest peak, and what moves the fewest bytes; 3: several complete plans, with and "
-                  "without chains of operators, of which the one stays that is estimated to be the fastest on the SoC "
-                  "(docs/htp-effects.md), and a longer preparation. Recorded in the binary"),
+        .effect = "effort of the search for an order of operators and for what lies in VTCM. 1: the client's "
+                  "order; 2: also the one with the lowest peak, and what moves the fewest bytes; 3: several "
+                  "complete plans, with and without chains of operators, of which the one stays that is "
+                  "estimated to be the fastest on the SoC (docs/htp-effects.md), and a longer preparation. "
+                  "Recorded in the binary"),
     OPTIMIZATION(ENABLE_DLBC, SWITCH, .at = AT(dlbc),
         .test = "test_htp_acts.c: test_dlbc, test_htp_options.c: test_in_binary_info, test_htp_limits.c: "
                 "test_dlbc_limits",
-        .effect = "tensors between operators move compressed in the estimate, to 73 % (8 bits), 84 % (16 bits) or 81 % "
-                  "(floats), as measured on networks with real inputs (docs/cost.md); the client's tensors are as the "
-                  "client has them, and a detailed profile tells what compression would leave of those of this "
-                  "execution (30034). Results keep their bits. In the binary: htpDlbc. At most 32 graphs of a context, "
-                  "16 together with ENABLE_DLBC_WEIGHTS, not with a group that shares a spill-fill buffer"),
+        .effect = "tensors between operators move compressed in the estimate, to 73 % (8 bits), 84 % (16 bits) "
+                  "or 81 % (floats), as measured on networks with real inputs (docs/cost.md); the client's "
+                  "tensors are as the client has them, and a detailed profile tells what compression would "
+                  "leave of those of this execution (30034). Results keep their bits. In the binary: htpDlbc. "
+                  "At most 32 graphs of a context, 16 together with ENABLE_DLBC_WEIGHTS, not with a group that "
+                  "shares a spill-fill buffer"),
     OPTIMIZATION(ENABLE_DLBC_WEIGHTS, SWITCH, .at = AT(dlbc_weights),
         .test = "test_htp_storage.c: test_dlbc_weights, test_htp_limits.c: test_dlbc_limits",
         .effect = "constants are stored compressed in the binary, without loss, and unpacked once when it is "
@@ -114,10 +119,13 @@ static const struct htp_option optimization_rows[] = {
                   "no such allocator: a warning, and no effect"),
     OPTIMIZATION(ENABLE_VTCM_RETENTION, SWITCH, .at = AT(vtcm_retention), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
-        .effect = "a graph begins with an empty window; what another one left there is overwritten"),
+        .effect = "graphs of a session take turns with one window, so nothing that one leaves there can be "
+                  "relied upon; every execution brings what it needs, and results do not depend on the "
+                  "execution before"),
     OPTIMIZATION(ENABLE_CACHED_WEIGHTS, SWITCH, .at = AT(cached_weights), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
-        .effect = "constants are used where they lie, so there is no copy that could stay"),
+        .effect = "constants are mapped and used where they lie, so a second execution finds them without a "
+                  "copy already; the estimate is that of any execution, whatever the one before left in caches"),
 };
 /* clang-format on */
 
@@ -304,9 +312,10 @@ static const struct htp_option option_rows[] = {
                   "since llama.cpp's backends ask every SoC for 8; with OPENQNN_STRICT it is refused"),
     OPTION(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, FLAG(fold_relu_off), .test = "test_htp_limits.c: test_fold_relu_off, "
                                                                       "test_htp_acts.c: test_relu_encoding",
-        .effect = "without it a Relu or another clamp behind a product is folded into it: sums are rounded once, to the "
-                  "Relu's encoding. With it the Relu stays an operator of its own, in plan, estimate and profile, and "
-                  "both encodings are kept: sums are rounded and cut to that of the product, then to the Relu's"),
+        .effect = "without it a Relu or another clamp behind a product is folded into it: sums are rounded "
+                  "once, to the Relu's encoding. With it the Relu stays an operator of its own, in plan, "
+                  "estimate and profile, and both encodings are kept: sums are rounded and cut to that of the "
+                  "product, then to the Relu's"),
     OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, FLAG(short_depth_off), .test = "test_htp_acts.c: test_short_depth",
         .effect = "convolutions of fewer than 32 input channels run on the vector units instead of the matrix unit, "
                   "in the binary (units of a node) and the estimate. Results keep their bits: integer products are "
@@ -319,34 +328,40 @@ static const struct htp_option option_rows[] = {
                   "8), or refused with OPENQNN_STRICT"),
     OPTION(FINALIZE_CONFIG, .allowed = "key \"P\" with 0 to 6, 8, 13, 15 to 17, 19 to 23", .take = take_finalize,
         .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_finalize_config",
-        .effect = "there is one way to search; other keys and values are refused"),
+        .effect = "what the values of \"P\" stand for is not published (\"a separate supplementary note\"); "
+                  "other keys and values are refused. FINALIZE_OPTIMIZATION_FLAG chooses how much is tried"),
     OPTION(NUM_CORES, .allowed = "0 and 1 (one) to the SoC's cores", .max = 8, .take = take_cores,
         .test = "test_htp_cores.c: test_work_is_split, test_htp_limits.c: test_cores",
-        .effect = "each core of the device computes as large a part of every operator, in lines or channels: in the "
-                  "binary, the estimate, profiles (per core 2010 to 2016, 30031 and 30032, bytes exchanged 30033) "
-                  "and the timeline. This computer's threads work as ever, with the same bits. More cores than the SoC "
-                  "has are refused, also when a binary is loaded, and more than one together with "
-                  "PARALLEL_GRAPH_EXECUTION_CONFIG, weight sharing or a shared spill-fill buffer"),
+        .effect = "each core of the device computes as large a part of every operator, in lines or channels: in "
+                  "the binary, the estimate, profiles (per core 2010 to 2016, 30031 and 30032, bytes exchanged "
+                  "30033) and the timeline. This computer's threads work as ever, with the same bits. More "
+                  "cores than the SoC has are refused, also when a binary is loaded, and more than one together "
+                  "with PARALLEL_GRAPH_EXECUTION_CONFIG, weight sharing or a shared spill-fill buffer"),
     OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG, .take = take_parallel, .test = "test_htp_yield.c: test_concurrency",
         .allowed = "concurrency 0 (none), 1 (all shared); of VTCM multiples of 65536 up to the SoC's",
-        .effect = "with 0 graphs that say so run one after the other in the session, also where it has several lanes "
-                  "(docs/sessions.md), and interrupt each other by priority; with 1, and without the option, graphs run "
-                  "side by side where this computer has cores for it. With 1 the graph is planned for sizeInBytes of "
-                  "VTCM. Kept in the binary"),
+        .effect = "with 0 graphs that say so run one after the other in the session, also where it has several "
+                  "lanes (docs/sessions.md), and interrupt each other by priority; with 1, and without the "
+                  "option, graphs run side by side where this computer has cores for it. With 1 the graph is "
+                  "planned for sizeInBytes of VTCM. Kept in the binary"),
     OPTION(VTCM_SIZE_IN_BYTES, .allowed = "0 (all that the SoC has), multiples of 65536 up to the SoC's",
         .take = take_vtcm_bytes, .arch = 81, .test = "test_htp_limits.c: test_vtcm_bytes",
         .effect = "the window that the graph computes in; the last of this option and VTCM_SIZE_IN_MB counts"),
     OPTION(HMX_BOUNDING, .allowed = "two frequencies, 0 and more", .take = take_bounding, .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once", .effect = "clocks in estimates are those that are voted for"),
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "what the two frequencies bound is not published; the matrix unit's clock in estimates is the "
+                  "one that is voted for (power option HMX_V2)"),
     OPTION(WEIGHTS_PACKING, FLAG(weights_packing), .test = "test_htp_storage.c: test_weights_packing",
         .effect = "8-bit weights whose values lie within 16 of each other are stored two per byte in the binary, and "
                   "unpacked once when it is loaded; the estimate moves half of their bytes. "
                   "ENABLE_DLBC_WEIGHTS, which stores them in at most as much, wins"),
     OPTION(ASSUME_SAME_QUANT, FLAG(assume_same_quant), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
-        .effect = "encodings are compared, and equal ones cost nothing; unlike ones are converted exactly"),
+        .effect = "a promise of the client that encodings are equal, where a compiler does not look; here they "
+                  "are compared: equal ones cost nothing, and unlike ones are converted instead of being taken "
+                  "for equal"),
     OPTION(SHARE_IO_BUFFER, FLAG(share_io), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: test_told_once",
-        .effect = "buffers of inputs and outputs are the client's and are used where they are"),
+        .effect = "inputs and outputs that are given in one buffer share it anyway: an execution looks whether "
+                  "they overlap (docs/memory.md), so there is nothing to allow"),
     OPTION(ADVANCED_ACTIVATION_FUSION, .allowed = "true (default), false", .take = take_fusion,
         .test = "test_htp_acts.c: test_activation_fusion",
         .effect = "without it Prelu, HardSwish, ElementWiseNeuron and x * Sigmoid(x) behind a product are operators "
@@ -354,15 +369,18 @@ static const struct htp_option option_rows[] = {
                   "business of FOLD_RELU_ACTIVATION_INTO_CONV_OFF. Results keep their bits"),
     OPTION(HIGH_PRECISION_SIGMOID, FLAG(high_precision_sigmoid), .outcome = HTP_NO_EFFECT,
         .test = "test_htp_limits.c: test_told_once",
-        .effect = "Sigmoid of float16 is always the nearest float16 of the exact value"),
-    OPTION(MONOLITHIC_LSTM, FLAG(monolithic_lstm), .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
-                                                                                     "test_told_once",
-        .effect = "an Lstm is always one operator"),
+        .effect = "Sigmoid of float16 is always the nearest float16 of the exact value, so the option is as if "
+                  "it were on; it costs nothing here, and estimates have one rate for Sigmoid"),
+    OPTION(MONOLITHIC_LSTM, FLAG(monolithic_lstm), .test = "test_htp_acts.c: test_lstm",
+        .effect = "all steps of an Lstm with a state of at most 256 are one operator in the estimate: launched "
+                  "once, and the weights of its state come once. Without it each step is, and brings them "
+                  "again. Results keep their bits"),
     OPTION(PRECISION_COMPENSATION, FLAG(precision_compensation), .outcome = HTP_NO_EFFECT, .arch = 81,
         .test = "test_htp_limits.c: test_needs_v81",
         .effect = "sums are kept in float32 or wider integers, so there is no loss to make good"),
     OPTION(RESERVED, .allowed = "anything", .take = take_reserved, .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once", .effect = "the public headers do not say what it does"),
+        .test = "test_htp_limits.c: test_told_once",
+        .effect = "the public headers do not say what it does"),
     { .number = HTP_OPTION_FLOAT32, .name = "FLOAT32", FLAG(float32), .test = "test_htp_options.c: test_precision",
         .effect = "an option of openqnn alone (number 0x4F510001, a flag): the graph computes in float32, "
                   "as with the environment variable OPENQNN_FLOAT32=1" },

@@ -50,6 +50,7 @@ static struct cost_device device_of(const struct htp_prepare_args *a)
     htp_cost_device(a->target.soc_model, a->target.arch, a->vtcm_bytes, a->hvx_threads, &device);
     device.clamps_apart = a->cfg.fold_relu_off;
     device.activations_apart = !a->cfg.activation_fusion;
+    device.monolithic_lstm = a->cfg.monolithic_lstm;
     device.least_depth = a->cfg.short_depth_off ? DEPTH : 0;
     device.slc_bytes = a->cfg.slc == HTP_SLC_ON ? htp_slc_bytes(a->target.soc_model) : 0;
     device.slc_percent = HTP_SLC_PERCENT;
