@@ -83,8 +83,10 @@ class Topology(test_qhas.Made):
         self.assertLessEqual({n["type"] + name for name, n in nodes.items()}, set(shown))  # what a box says, and its tip
         self.assertEqual(len(shown), len(nodes) + 2)
         name, node = next((name, n) for name, n in nodes.items() if n["type"] == "Conv2d")
-        page.run("[...document.querySelectorAll('#target .node-item')].find(e => e.textContent.trim() === arguments[0])"
-                 ".dispatchEvent(new MouseEvent('click', {bubbles: true}))", "Conv2d" + name)
+        x, y = page.run("const r = [...document.querySelectorAll('#target .node-item')].find(e => e.textContent.trim() === arguments[0]).getBoundingClientRect();"
+                        "return [r.x + r.width / 2, r.y + r.height / 2]", "Conv2d" + name)
+        for what in ("mousePressed", "mouseReleased"):
+            page.call("Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1)
         side = page.wait("const s = document.querySelector('#sidebar, .sidebar'); const of = e => e.textContent + [...e.querySelectorAll('input')].map(i => i.value).join(' ');"
                          "return s && of(s).includes('hmx_cycles') && of(s)")
         for text in (name, str(node["scalar_params"]["cycles"]["356"]), node["scalar_params"]["bound"]["1544"]):
