@@ -724,7 +724,7 @@ static void test_device_told_once(void **state)
 static void test_power_told_once(void **state)
 {
     (void)state;
-    static const char *const names[] = { "HMX_TIMEOUT_INTERVAL_US", "DDR_PERF_MODE", "CENG", "GROW_SIZE" };
+    static const char *const names[] = { "DDR_PERF_MODE", "CENG", "GROW_SIZE" };
     QnnDevice_Infrastructure_t infrastructure = NULL;
     QnnHtpPerfInfrastructure_PowerConfig_t c[5];
     const QnnHtpPerfInfrastructure_PowerConfig_t *list[] = { &c[0], &c[1], &c[2], &c[3], &c[4], NULL };

@@ -280,7 +280,7 @@ static void test_vote_makes_callers_poll(void **state)
 
 /* ---- estimates -------------------------------------------------------------------------------------------------------- */
 
-/* A convolution of bytes that the matrix unit computes, on a device of that SoC. */
+/* Two convolutions that the matrix unit computes, and something else in between, on a device of that SoC. */
 struct simulated {
     Qnn_DeviceHandle_t device;
     Qnn_BackendHandle_t backend;
@@ -288,7 +288,7 @@ struct simulated {
     Qnn_GraphHandle_t graph;
     Qnn_Tensor_t x, y;
 };
-enum { SIDE = 32, DEPTH = 64, ROOM = SIDE * SIDE * DEPTH };
+enum { SIDE = 64, DEPTH = 64, ROOM = SIDE * SIDE * DEPTH };
 
 static Qnn_Tensor_t created(const struct simulated *s, Qnn_Tensor_t t)
 {
@@ -310,14 +310,22 @@ static struct simulated simulate(uint32_t soc)
     OK(q.graphCreate(s.context, "net", NULL, &s.graph));
     s.x = created(&s, tensor_quant(TENSOR("x", APP_WRITE, UFIXED_POINT_8, 1, SIDE, SIDE, DEPTH), 0.5f, -128));
     s.y = created(&s, tensor_quant(TENSOR("y", APP_READ, UFIXED_POINT_8, 1, SIDE, SIDE, DEPTH), 0.5f, -128));
+    Qnn_Tensor_t a = created(&s, tensor_quant(TENSOR("a", NATIVE, UFIXED_POINT_8, 1, SIDE, SIDE, DEPTH), 0.5f, -128)),
+                 b = created(&s, tensor_quant(TENSOR("b", NATIVE, UFIXED_POINT_8, 1, SIDE, SIDE, DEPTH), 1 / 256.f, 0));
     Qnn_Tensor_t w =
         created(&s, WITH(tensor_quant(TENSOR("w", STATIC, UFIXED_POINT_8, 1, 1, DEPTH, DEPTH), 0.5f, -128), weights));
     static uint32_t strides[] = { 1, 1 }, pads[] = { 0, 0, 0, 0 };
-    struct op o = { .name = "conv", .type = "Conv2d", .ni = 2, .no = 1, .np = 2, .in = { s.x, w }, .out = { s.y } };
+    struct op o = { .name = "conv", .type = "Conv2d", .ni = 2, .no = 1, .np = 2, .in = { s.x, w }, .out = { a } };
+    struct op soft = { .name = "soft", .type = "Softmax", .ni = 1, .no = 1, .in = { a }, .out = { b } };
     o.p[0] = (Qnn_Param_t){ .paramType = QNN_PARAMTYPE_TENSOR, .name = "stride" };
     o.p[0].tensorParam = created(&s, WITH(TENSOR("stride", STATIC, UINT_32, 2), strides));
     o.p[1] = (Qnn_Param_t){ .paramType = QNN_PARAMTYPE_TENSOR, .name = "pad_amount" };
     o.p[1].tensorParam = created(&s, WITH(TENSOR("pad", STATIC, UINT_32, 2, 2), pads));
+    OK(op_add(s.graph, &o));
+    OK(op_add(s.graph, &soft));
+    o.name = "again";
+    o.in[0] = b;
+    o.out[0] = s.y;
     OK(op_add(s.graph, &o));
     OK(q.graphFinalize(s.graph, NULL, NULL));
     return s;
@@ -385,6 +393,7 @@ static void test_matrix_clock(void **state)
     uint64_t at_high = event_of(&s, ESTIMATE, NULL);
     OK(set(id, low));
     uint64_t at_low = event_of(&s, ESTIMATE, NULL);
+    print_message("estimated us: %u, %u, %u, %u\n", (unsigned)full, (unsigned)at_high, (unsigned)at_low, (unsigned)slowest);
     assert_true(full > 0 && full < at_high && at_high < at_low && at_low < slowest);
 
     low.hmxV2Config.hmxPickDefault = 1;
@@ -444,6 +453,26 @@ static void test_wake_up(void **state)
     OK(perf->destroyPowerConfigId(b));
     assert_int_equal(event_of(&s, WAKE_UP, NULL), 1000);
     OK(perf->destroyPowerConfigId(a));
+    simulated_free(&s);
+}
+
+/* The matrix unit is switched off when it had nothing to do for long enough. */
+static void test_matrix_timeout(void **state)
+{
+    (void)state;
+    enum { POWER_UPS = 30021 };
+    struct simulated s = simulate(43);
+    uint32_t id = new_id();
+    config c = VOTE(HMX_TIMEOUT_INTERVAL_US);
+
+    assert_true(event_of(&s, POWER_UPS, NULL) == UINT64_MAX);
+    c.hmxTimeoutIntervalUsConfig = 1;
+    OK(set(id, c));
+    assert_int_equal(event_of(&s, POWER_UPS, NULL), 1);
+    c.hmxTimeoutIntervalUsConfig = 300000;
+    OK(set(id, c));
+    assert_int_equal(event_of(&s, POWER_UPS, NULL), 0);
+    OK(perf->destroyPowerConfigId(id));
     simulated_free(&s);
 }
 
@@ -604,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_matrix_clock),
         cmocka_unit_test(test_wake_up),
         cmocka_unit_test(test_latency_shortens_naps),
+        cmocka_unit_test(test_matrix_timeout),
         cmocka_unit_test(test_two_architectures),
         cmocka_unit_test(test_foreign_context),
         cmocka_unit_test(test_in_log),

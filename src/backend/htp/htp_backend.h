@@ -155,6 +155,7 @@ uint32_t htp_votes_bus(void);  /* and for the bus */
 /* And for the matrix unit, 0: it has the core's clock; with the mode of that vote. */
 uint32_t htp_votes_matrix(uint32_t *ret_mode);
 void htp_votes_events(struct prof *prof, int32_t parent);
+uint32_t htp_votes_matrix_timeout(void); /* the longest that is voted for, 0: none */
 /* How long the device may take to wake up at most, where that is voted for. */
 void htp_votes_wake_up(struct prof *prof, int32_t parent);
 
@@ -164,6 +165,8 @@ struct htp_rates {
 };
 void htp_rates_voted(const struct backend_context *c, struct htp_rates *ret);
 uint64_t htp_rates_us(const struct htp_rates *rates, const struct binary_graph *g, uint64_t times); /* computing alone */
+/* How often the matrix unit, which is switched off when it had nothing to do for that long, is switched on in the graph. */
+uint64_t htp_rates_power_ups(const struct htp_rates *rates, const struct binary_graph *g, uint32_t timeout_us);
 void htp_rates_name(const struct htp_rates *rates, char ret[64]);
 
 /* ---- libraries (htp_libraries.c) -------------------------------------------------------------------------------------- */

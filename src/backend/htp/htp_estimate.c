@@ -11,6 +11,7 @@ enum {
     DMA_EVENT = 30006,
     CACHE_EVENT = 30016,
     SOURCE_EVENT = 30020,
+    POWER_UP_EVENT = 30021,
     COMPRESSED_EVENT = 30034
 };                    /* the first of five */
 enum { SPREAD = 15 }; /* half of the published latencies lie within this share of the estimate */
@@ -152,6 +153,10 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
     prof_addf(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving,
               "Accelerator (execute) time (estimated, at %s)", clocks);
     htp_votes_wake_up(r->prof, r->prof_parent);
+    if (htp_votes_matrix_timeout())
+        prof_add(r->prof, r->prof_parent, POWER_UP_EVENT, PROF_UNIT_COUNT,
+                 htp_rates_power_ups(&rates, g, htp_votes_matrix_timeout()) * times,
+                 "Times the matrix unit was off when it was wanted (estimated)");
     add_moves(g, r, times);
     if (g->info.options & HTP_GRAPH_SLC)
         prof_add(r->prof, r->prof_parent, CACHE_EVENT, PROF_UNIT_BYTES, cached_bytes(graph) * times,

@@ -148,8 +148,7 @@ static enum status take_timeout(const struct htp_option *option, const void *cus
 
     v->hmx_timeout_us = c->hmxTimeoutIntervalUsConfig;
     v->timeout_set = true;
-    if (c->hmxTimeoutIntervalUsConfig)
-        htp_option_warn(&htp_power_options, option);
+    (void)option;
     return ST_OK;
 }
 
@@ -198,9 +197,11 @@ static const struct htp_option power_rows[] = {
     OPTION(RPC_POLLING_TIME, take_polling, .test = "test_htp_votes.c: test_polling",
         .allowed = "0 to 10000 us",
         .effect = "for that long a caller polls for the answer of its session before it sleeps (30012, 30013)"),
-    OPTION(HMX_TIMEOUT_INTERVAL_US, take_timeout, .outcome = HTP_NO_EFFECT, .test = "test_htp_limits.c: "
-                                                                                    "test_power_told_once",
-        .allowed = "microseconds", .effect = "the estimate has no time at which the matrix unit goes to sleep"),
+    OPTION(HMX_TIMEOUT_INTERVAL_US, take_timeout, .test = "test_htp_votes.c: test_matrix_timeout",
+        .allowed = "microseconds, 0: none",
+        .effect = "profiles tell how often the matrix unit would be off in the middle of a graph, because operators of "
+                  "other units took that long by the estimate (30021); the longest vote counts, and what switching it on "
+                  "takes is not known"),
     OPTION(HMX_V2, take_hmx, .arch = 75, .test = "test_htp_votes.c: test_matrix_unit, test_htp_votes.c: test_matrix_clock",
         .allowed = "default, or corners and clock mode 0 to 16 and 255, beside a clock vote of the same id",
         .effect = "operators of the matrix unit pass at its clock in the estimated time (30005); mode 1 (LOW) is the clock "

@@ -78,6 +78,23 @@ uint64_t htp_rates_us(const struct htp_rates *rates, const struct binary_graph *
     return (uint64_t)(us + 0.5);
 }
 
+uint64_t htp_rates_power_ups(const struct htp_rates *rates, const struct binary_graph *g, uint32_t timeout_us)
+{
+    uint64_t ups = 0, idle = 0; /* cycles of the core since the last operator of the matrix unit */
+    bool used = false;
+
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (!(g->nodes[i].resources & RESOURCE_MATRIX)) {
+            idle += g->nodes[i].cycles;
+            continue;
+        }
+        ups += used && idle / rates->mhz >= timeout_us;
+        used = true;
+        idle = 0;
+    }
+    return ups;
+}
+
 void htp_rates_name(const struct htp_rates *rates, char ret[64])
 {
     if (rates->matrix_mhz == rates->mhz)

@@ -314,6 +314,21 @@ uint32_t htp_votes_matrix(uint32_t *ret_mode)
     return most;
 }
 
+uint32_t htp_votes_matrix_timeout(void)
+{
+    uint32_t most = 0;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < configs.n; i++) {
+        const struct htp_votes *v = &configs.at[i].v;
+
+        if (v->timeout_set && v->hmx_timeout_us > most)
+            most = v->hmx_timeout_us;
+    }
+    pthread_mutex_unlock(&lock);
+    return most;
+}
+
 /* The device may sleep as deep as all votes allow; a single one keeps it awake. False: nothing is voted. */
 static bool wake_up_us(uint32_t *ret)
 {
