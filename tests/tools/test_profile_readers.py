@@ -8,7 +8,7 @@ import os
 import re
 
 import support
-from trace_kit import OPTRACE, TraceTest, branches, reader, write_log
+from trace_kit import OPTRACE, TraceTest, branches, in_turns, reader, write_log
 
 
 UNITS = ["HMX", "HVX 0", "HVX 1", "HVX 2", "HVX 3", "DMA read", "DMA write"]
@@ -205,6 +205,18 @@ class Timelines(TraceTest):
         self.assertEqual(len(sets), len(waits))
         kinds = {e["cat"] for lane in ("DMA read", "DMA write") for _, _, e in trace.lane(lane)}
         self.assertEqual(kinds, {"DramToTcm", "TcmToDram"})
+
+    def test_sync(self):
+        """The matrix unit waits for vectors: until one of their slices ends."""
+        self.prepare(in_turns())
+        self.view("--schematic", "b/net.bin", "--output", "t.json")
+        trace = self.trace("t.json")
+        waits = [(key, s) for key, found in trace.slices.items() for s in found if s[2]["name"] == "SyncOp"]
+        self.assertTrue(waits)
+        for key, (begin, end, e) in waits:
+            others = [s for k, found in trace.slices.items() for s in found if k != key and s[1] == end and "cycles" in s[2]["args"]]
+            self.assertTrue(others, e)
+            self.assertLess(begin, end)
 
     def test_settings(self):
         """Every key of the guide is known; others, other types and files that are not there are refused, and leave the former output."""

@@ -47,6 +47,17 @@ def branches(side=48, channels=32, op="Sub", prefix="", relu=True):
     return make_onnx.model(nodes, constants, [("image", (1, 3, side, side))], [("sum", shape)])
 
 
+def in_turns(side=48, channels=32):
+    """A convolution on the results of vectors, which take longer than it: the matrix unit waits for them."""
+    rng = np.random.default_rng(1)
+    w = [("w%d" % i, rng.normal(size=(channels, 3 if i == 0 else channels, 3, 3)) / 9) for i in range(2)]
+    shape = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    nodes = [make_onnx.node("Conv", "first", ["image", "w0"], "a", **shape), make_onnx.node("Sub", "difference", ["a", "b"], "c"),
+             make_onnx.node("Conv", "last", ["c", "w1"], "y", **shape)]
+    nodes.insert(1, make_onnx.node("Sigmoid", "sigmoid", ["a"], "b"))
+    return make_onnx.model(nodes, w, [("image", (1, 3, side, side))], [("y", (1, channels, side, side))])
+
+
 # ---- logs ----------------------------------------------------------------------------------------------------------------
 
 def log_string(text):

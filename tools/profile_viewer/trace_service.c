@@ -9,14 +9,15 @@
 #include "base/mem.h"
 #include "profile_viewer/trace_device.h"
 
-enum { MOST_LANES = 80 }; /* of a core */
+enum { MOST_LANES = 80 /* of a core */, LAST = 8 };
 
 struct service {
     struct trace_out *out;
     const struct trace_graph *t;
     uint32_t process;
     uint64_t *fetched; /* per command: when its transfer is done, 0: it has none */
-    uint64_t *done;    /* per node: when its last span so far is done */
+    uint64_t (*done)[LAST]; /* per node: when its last spans so far are done, in turn */
+    uint32_t *n_done;
     uint32_t *makers;  /* per tensor: the node that makes it */
     uint64_t free_at[BINARY_MAX_CORES][MOST_LANES];
 };
@@ -26,9 +27,11 @@ static enum status list(struct service *s)
     const struct binary_graph *g = s->t->g;
 
     s->fetched = mem_array(uint64_t, (size_t)g->n_commands + 1);
-    s->done = mem_array(uint64_t, (size_t)g->n_nodes + 1);
+    s->done = mem_alloc_array((size_t)g->n_nodes + 1, sizeof(*s->done));
+    s->n_done = mem_array(uint32_t, (size_t)g->n_nodes + 1);
     s->makers = mem_array(uint32_t, (size_t)g->n_tensors + 1);
-    RETURN_IF(!s->fetched || !s->done || !s->makers, ST_NO_MEMORY, "no memory for the waits of graph \"%s\"", g->info.name);
+    RETURN_IF(!s->fetched || !s->done || !s->n_done || !s->makers, ST_NO_MEMORY, "no memory for the waits of graph \"%s\"",
+              g->info.name);
 
     for (uint32_t i = 0; i < s->t->n; i++) {
         const struct binary_span *p = &s->t->spans[i].span;
@@ -48,6 +51,7 @@ static void finish(struct service *s)
 {
     mem_free(s->fetched);
     mem_free(s->done);
+    mem_free(s->n_done);
     mem_free(s->makers);
 }
 
@@ -59,9 +63,11 @@ static uint64_t operand_done(const struct service *s, uint32_t node, uint64_t fr
 
     for (uint32_t i = 0; i < n->n_in; i++) {
         uint32_t maker = n->in[i] == BINARY_NONE ? BINARY_NONE : s->makers[n->in[i]];
-        uint64_t done = maker == BINARY_NONE ? 0 : s->done[maker];
-        if (done > from && done <= to && done > when)
-            when = done;
+        for (uint32_t k = 0; maker != BINARY_NONE && k < LAST; k++) {
+            uint64_t done = s->done[maker][k];
+            if (done > from && done <= to && done > when)
+                when = done;
+        }
     }
     return when;
 }
@@ -121,7 +127,7 @@ enum status trace_put_services(struct trace_out *out, const struct trace_graph *
             explain(&s, p, lane, *free_at);
             *free_at = end > *free_at ? end : *free_at;
         }
-        s.done[p->node] = end > s.done[p->node] ? end : s.done[p->node];
+        s.done[p->node][s.n_done[p->node]++ % LAST] = end;
     }
     return ST_OK;
 }
