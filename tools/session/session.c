@@ -3,12 +3,13 @@
 #include "session/session.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/str.h"
 #include "base/file_kind.h"
+#include "base/str.h"
 #include "common/tensor_text.h"
 #include "common/tool_log.h"
 #include "session/session_private.h"
@@ -38,6 +39,17 @@ static enum status read_config(struct session *s)
     return s->opt.output_tensors ? tool_split_names(s->opt.output_tensors, &s->arena, &s->extra_outputs) : ST_OK;
 }
 
+/* A file of the current folder is meant like one of --model: with its path, so that it is found there, too. */
+static const char *package_path(struct session *s, const char *name)
+{
+    char found[PATH_MAX];
+
+    if (strchr(name, '/') || !realpath(name, found))
+        return name;
+    const char *path = arena_printf(&s->arena, "%s", found);
+    return path ? path : name;
+}
+
 static enum status register_packages(struct session *s)
 {
     for (size_t i = 0; i < s->opt.op_packages.n; i++) {
@@ -45,7 +57,8 @@ static enum status register_packages(struct session *s)
         TRY(tool_split(s->opt.op_packages.items[i], ':', &s->arena, &parts));
         RETURN_IF(parts.n < 2 || parts.n > 3, ST_INVALID_ARG,
                   "--op_packages \"%s\": the form is path:provider or path:provider:target", s->opt.op_packages.items[i]);
-        Qnn_ErrorHandle_t error = s->backend.api.backendRegisterOpPackage(s->handle, parts.items[0], parts.items[1],
+        const char *path = package_path(s, parts.items[0]);
+        Qnn_ErrorHandle_t error = s->backend.api.backendRegisterOpPackage(s->handle, path, parts.items[1],
                                                                           parts.n == 3 ? parts.items[2] : NULL);
         if (error != QNN_SUCCESS)
             return library_fail(&s->backend.api, error, "op package \"%s\"", s->opt.op_packages.items[i]);
