@@ -305,7 +305,7 @@ static uint64_t need_of(const struct binary_graph_info *i, enum htp_group_buffer
 static uint64_t largest(const struct binary *b, enum htp_group_buffer buffer)
 {
     uint64_t most = 0;
-    for (uint32_t i = 0; i < b->n_graphs; i++)
+    for (uint32_t i = 0; b && i < b->n_graphs; i++)
         raise_to(&most, need_of(&b->graphs[i].info, buffer));
     return most;
 }
