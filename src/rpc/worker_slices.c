@@ -12,6 +12,8 @@
 #include "rpc/rpc_shared.h"
 #include "rpc/worker.h"
 
+enum { WINDOW_ALIGN = 4096 /* as the window of a lane */ };
+
 struct batch {
     struct worker_program *p;
     uint32_t n;
@@ -64,7 +66,7 @@ static enum status load_all(const struct worker_program *p, struct worker_slices
     s->n = n;
     s->programs = mem_array(struct exec_program *, n);
     s->io = mem_array(struct exec_binding, (size_t)n * p->g->n_io);
-    s->windows = window ? mem_alloc_aligned(64, n * window) : NULL;
+    s->windows = window ? mem_alloc_aligned(WINDOW_ALIGN, n * window) : NULL;
     RETURN_IF(!s->programs || !s->io || (window && !s->windows), ST_NO_MEMORY, "no memory for slices of a batch");
 
     enum status st = ST_OK;
