@@ -111,6 +111,13 @@ static void test_estimates(void **state)
     assert_true(event(30008, "Bytes moved by DMA (outputs, estimated)", QNN_PROFILE_EVENTUNIT_BYTES) >= sizeof y / 2);
     assert_int_equal(event(30010, "Bytes moved by DMA (spill, estimated)", QNN_PROFILE_EVENTUNIT_BYTES), 0);
     uint64_t us = event(30005, "Accelerator (execute) time (estimated, at 1220 MHz)", QNN_PROFILE_EVENTUNIT_MICROSEC);
+    Qnn_ProfileHandle_t basic;
+    OK(q.profileCreate(env.backend, QNN_PROFILE_LEVEL_BASIC, &basic));
+    OK(q.graphExecute(n.graph, &in, 1, &out, 1, basic, NULL));
+    assert_non_null(profile_find(basic, 30005));
+    assert_int_equal(profile_find(basic, 30005)->data.value, us);
+    assert_null(profile_find(basic, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_CYCLE));
+    OK(q.profileFree(basic));
     assert_true(us * 1220 <= cycles + 1220 && cycles <= us * 1220 + 1220);
 }
 

@@ -398,6 +398,7 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
 uint32_t htp_profile_level(uint32_t level);
 /* htp_estimate.c: what a profile says of the simulated device */
 void htp_estimate_finalize(const struct binary_graph *g, struct prof *prof);
+void htp_estimate_time(const struct backend_graph *g, const struct backend_run *r); /* of every level */
 void htp_estimate_execute(const struct backend_graph *g, const struct backend_run *r);
 /* htp_lint.c: level linting, operator by operator. */
 void htp_lint(const struct binary_graph *g, struct prof *prof, int32_t parent);

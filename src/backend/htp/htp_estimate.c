@@ -135,6 +135,23 @@ static void add_compressed(const struct binary_graph *g, const struct backend_ru
               "Bytes of inputs and outputs, compressed (of %llu of this execution)", (unsigned long long)plain);
 }
 
+void htp_estimate_time(const struct backend_graph *graph, const struct backend_run *r)
+{
+    uint64_t times = r->batch ? r->batch : 1;
+    struct htp_rates rates;
+    char clocks[64];
+
+    if (!graph->g->info.cycles)
+        return;
+
+    htp_rates_voted(graph->context, &rates);
+    uint64_t us = htp_rates_us(&rates, graph->g, times);
+    uint64_t moving = moving_us(graph, &rates, times);
+    htp_rates_name(&rates, clocks);
+    prof_addf(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving,
+              "Accelerator (execute) time (estimated, at %s)", clocks);
+}
+
 void htp_estimate_execute(const struct backend_graph *graph, const struct backend_run *r)
 {
     const struct binary_graph *g = graph->g;
@@ -146,12 +163,6 @@ void htp_estimate_execute(const struct backend_graph *graph, const struct backen
     if (!g->info.cycles)
         return;
 
-    char clocks[64];
-    uint64_t us = htp_rates_us(&rates, g, times);
-    uint64_t moving = moving_us(graph, &rates, times);
-    htp_rates_name(&rates, clocks);
-    prof_addf(r->prof, r->prof_parent, 30005, PROF_UNIT_US, us > moving ? us : moving,
-              "Accelerator (execute) time (estimated, at %s)", clocks);
     htp_votes_wake_up(r->prof, r->prof_parent);
     if (htp_votes_matrix_timeout())
         prof_add(r->prof, r->prof_parent, POWER_UP_EVENT, PROF_UNIT_COUNT,

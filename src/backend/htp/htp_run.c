@@ -189,6 +189,7 @@ static void add_events(const struct backend_graph *g, const struct backend_run *
     add_yields(r, &t->yields);
     event(r, 3012, PROF_UNIT_US, (t->exec_ns - t->yields.wait_ns + 500) / 1000, "Accelerator (execute excluding wait) time");
     int32_t accel = event(r, 3004, PROF_UNIT_US, (t->exec_ns + 500) / 1000, "Accelerator (execute) time");
+    htp_estimate_time(g, r);
     if (!detailed)
         return;
     event(r, 30004, PROF_UNIT_BYTES, g->copied, "Bytes copied to and from staging memory");
