@@ -240,7 +240,10 @@ static bool may_start(const struct sched_turn *t)
 /* Whether a waiting turn would run now if t gave up its device unit. */
 static bool is_wanted(const struct sched_turn *t)
 {
-    for (uint32_t i = SCHED_LEVELS; t->needs->device && i-- > t->level + 1;)
+    if (!t->needs->device)
+        return false;
+
+    for (uint32_t i = SCHED_LEVELS; i-- > t->level + 1;)
         for (const struct sched_turn *w = device.waiting[i]; w; w = w->next)
             if (w->needs->device == t->needs->device && is_next(w) && !cores_are_taken(w))
                 return true;
