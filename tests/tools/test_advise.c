@@ -197,6 +197,31 @@ static void test_division(void **state)
     check_pair(&before, &after, "div-to-mul", "join", (struct near){ 90, 110 });
 }
 
+/* Many divisions of which none is worth a word: one advice for all. */
+static void test_together(void **state)
+{
+    enum { MANY = 1500 };
+    struct net before;
+    char name[16], inputs[40];
+
+    (void)state;
+    begin(&before);
+    tensor(&before, "in", "x", "uq8", "1,8,8,32");
+    tensor(&before, "in", "by", "uq8", "1,8,8,32");
+    for (int i = 0; i < MANY; i++) {
+        snprintf(inputs, sizeof inputs, i ? "%%d%d, %%by" : "%%x, %%by", i - 1);
+        snprintf(name, sizeof name, "d%d", i);
+        tensor(&before, i + 1 < MANY ? "tmp" : "out", name, "uq8", "1,8,8,32");
+        op(&before, "ElementWiseDivide", name, inputs, "");
+    }
+    struct result r = advise(&before);
+    const json_t *x = find(&r, "div-to-mul", "");
+    assert_non_null(x);
+    assert_null(find(&r, "div-to-mul", "d7"));
+    assert_true(json_number_value(json_object_get(x, "saving_percent")) > 30);
+    json_decref(r.advice);
+}
+
 /* The branches merged, and a convolution that subtracts one half of the channels from the other. */
 static void test_subtraction(void **state)
 {
@@ -409,10 +434,10 @@ static void test_all_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_division), cmocka_unit_test(test_subtraction),   cmocka_unit_test(test_prelu),
-        cmocka_unit_test(test_channels), cmocka_unit_test(test_width),         cmocka_unit_test(test_weight_bytes),
-        cmocka_unit_test(test_spill),    cmocka_unit_test(test_normalization), cmocka_unit_test(test_transpose),
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_all_rules),
+        cmocka_unit_test(test_together),     cmocka_unit_test(test_division), cmocka_unit_test(test_subtraction),
+        cmocka_unit_test(test_prelu),        cmocka_unit_test(test_channels), cmocka_unit_test(test_width),
+        cmocka_unit_test(test_weight_bytes), cmocka_unit_test(test_spill),    cmocka_unit_test(test_normalization),
+        cmocka_unit_test(test_transpose),    cmocka_unit_test(test_numbers),  cmocka_unit_test(test_all_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,8 @@ bool what_if_start(struct advisor *a);
 uint64_t what_if_cycles(struct advisor *a);
 /* Tensors with fewer bits: floats of any width and integers of more bits become integers of so many. */
 void what_if_narrow(struct advisor *a, uint32_t tensor, unsigned bits);
+/* The operator, or what waits for it on its units, takes enough of the time for a change of it alone to be told. */
+bool advise_worth(const struct advisor *a, uint32_t node);
 /* Adds one; cycles: of the changed graph, UINT64_MAX: not estimated. */
 void advise_add(struct advisor *a, const struct advise_rule *rule, uint32_t node, uint64_t cycles, const char *reason);
 

@@ -48,16 +48,6 @@ static double share(const struct advisor *a, uint32_t k)
     return qhas_percent(a->g->nodes[k].cycles, a->base);
 }
 
-/* Cycles of the graph when operator k is another one with its first n_in inputs. */
-static uint64_t with_op(struct advisor *a, uint32_t k, enum op_id op, uint32_t n_in)
-{
-    if (!what_if_start(a))
-        return UINT64_MAX;
-    a->nodes[k].op = op_get(op);
-    a->nodes[k].n_in = n_in;
-    return what_if_cycles(a);
-}
-
 /* Cycles of the graph when operator k has nothing to compute. */
 static uint64_t without_work(struct advisor *a, uint32_t k)
 {
@@ -100,45 +90,92 @@ static uint64_t without_op(struct advisor *a, uint32_t k)
 
 /* ---- operators that are better others --------------------------------------------------------------------------------- */
 
-/* A quotient by a constant is a product already. */
+/* An operator that another one does the work of, with its first n_in inputs. */
+struct swap {
+    enum op_id from, to;
+    uint32_t n_in;
+    const char *reason;
+};
+
+/* What is taken away, or divided by, is made part of the encoding where it is a constant. */
+static bool is_swapped(const struct advisor *a, const struct swap *swap, uint32_t k)
+{
+    if (a->g->nodes[k].op->id != swap->from || !is_shown(a, k))
+        return false;
+    return swap->from == OP_Prelu || (!is_constant(input(a, k, 0)) && !is_constant(input(a, k, 1)));
+}
+
+static void swap_node(struct advisor *a, const struct swap *swap, uint32_t k)
+{
+    a->nodes[k].op = op_get(swap->to);
+    a->nodes[k].n_in = swap->n_in;
+}
+
+/* All of them at once: many small ones may be worth it where none is alone. */
+struct together {
+    uint32_t n;
+    uint64_t spent, cycles; /* on them now; of the graph when all are swapped */
+};
+
+static bool swap_all(struct advisor *a, const struct swap *swap, struct together *ret)
+{
+    *ret = (struct together){ 0 };
+    for (uint32_t k = 0; k < a->g->n_nodes; k++) {
+        if (!is_swapped(a, swap, k))
+            continue;
+        if (!ret->n && !what_if_start(a))
+            return false;
+        swap_node(a, swap, k);
+        ret->spent += a->g->nodes[k].cycles;
+        ret->n++;
+    }
+    if (ret->n)
+        ret->cycles = what_if_cycles(a);
+    return ret->n > 0;
+}
+
+static void find_swaps(struct advisor *a, const struct advise_rule *rule, const struct swap *swap)
+{
+    struct together all;
+    uint32_t told = 0;
+
+    if (!swap_all(a, swap, &all))
+        return;
+    for (uint32_t k = 0; k < a->g->n_nodes; k++) {
+        if (!is_swapped(a, swap, k) || !advise_worth(a, k) || !what_if_start(a))
+            continue;
+        swap_node(a, swap, k);
+        advise_add(a, rule, k, what_if_cycles(a),
+                   arena_printf(a->arena, "%s; %.1f %% of the time is spent here", swap->reason, share(a, k)));
+        told++;
+    }
+    if (all.n > told)
+        advise_add(a, rule, BINARY_NONE, all.cycles,
+                   arena_printf(a->arena, "all %u operators %s together: %s; %.1f %% of the time is spent there", all.n,
+                                op_get(swap->from)->name, swap->reason, qhas_percent(all.spent, a->base)));
+}
+
 static void find_division(struct advisor *a, const struct advise_rule *rule)
 {
-    for (uint32_t k = 0; k < a->g->n_nodes; k++) {
-        if (a->g->nodes[k].op->id != OP_ElementWiseDivide || !is_shown(a, k) || is_constant(input(a, k, 1)))
-            continue;
-        advise_add(a, rule, k, with_op(a, k, OP_ElementWiseMultiply, 2),
-                   arena_printf(a->arena,
-                                "a quotient of two tensors takes several times as long as a product; %.1f %% of the "
-                                "time is spent here",
-                                share(a, k)));
-    }
+    static const struct swap swap = { OP_ElementWiseDivide, OP_ElementWiseMultiply, 2,
+                                      "a quotient of two tensors takes several times as long as a product" };
+    find_swaps(a, rule, &swap);
 }
 
 static void find_prelu(struct advisor *a, const struct advise_rule *rule)
 {
-    for (uint32_t k = 0; k < a->g->n_nodes; k++) {
-        if (a->g->nodes[k].op->id != OP_Prelu || !is_shown(a, k))
-            continue;
-        advise_add(a, rule, k, with_op(a, k, OP_Relu, 1),
-                   arena_printf(a->arena,
-                                "PReLU is work of the vector units beside its convolution; a ReLU is done as results "
-                                "are stored"));
-    }
+    static const struct swap swap = { OP_Prelu, OP_Relu, 1,
+                                      "PReLU is work of the vector units beside its convolution, a ReLU is done as "
+                                      "results are stored" };
+    find_swaps(a, rule, &swap);
 }
 
 static void find_subtraction(struct advisor *a, const struct advise_rule *rule)
 {
-    for (uint32_t k = 0; k < a->g->n_nodes; k++) {
-        const struct binary_node *n = &a->g->nodes[k];
-        if (n->op->id != OP_ElementWiseSubtract || !is_shown(a, k) || is_constant(input(a, k, 0)) ||
-            is_constant(input(a, k, 1)))
-            continue;
-        advise_add(a, rule, k, with_op(a, k, OP_ElementWiseAdd, 2),
-                   arena_printf(a->arena,
-                                "a difference of two tensors takes several times as long as a sum; %.1f %% of the "
-                                "time is spent here. Estimated as a sum, which takes no less than a convolution",
-                                share(a, k)));
-    }
+    static const struct swap swap = { OP_ElementWiseSubtract, OP_ElementWiseAdd, 2,
+                                      "a difference of two tensors takes several times as long as a sum (estimated as "
+                                      "a sum, which takes no less than a convolution)" };
+    find_swaps(a, rule, &swap);
 }
 
 /* A number for each of few channels, as images are normalized. */
@@ -156,7 +193,7 @@ static bool normalizes(const struct advisor *a, uint32_t k)
 static void find_normalization(struct advisor *a, const struct advise_rule *rule)
 {
     for (uint32_t k = 0; k < a->g->n_nodes; k++)
-        if (is_shown(a, k) && normalizes(a, k))
+        if (is_shown(a, k) && normalizes(a, k) && advise_worth(a, k))
             advise_add(a, rule, k, without_op(a, k),
                        arena_printf(a->arena,
                                     "%u channels with a number for each do not lie in vectors as tensors do; %.1f %% of "
@@ -220,7 +257,8 @@ static void find_channels(struct advisor *a, const struct advise_rule *rule)
         uint32_t channels = w && is_convolution(n->op->id) ? last_dim(w) : 0;
         uint32_t more = channels % DEPTH;
 
-        if (channels < DEPTH || !more || more > FEW_MORE || !is_shown(a, k) || a->g->tensors[n->out[0]].io)
+        if (channels < DEPTH || !more || more > FEW_MORE || !is_shown(a, k) || !advise_worth(a, k) ||
+            a->g->tensors[n->out[0]].io)
             continue;
         advise_add(a, rule, k, with_channels(a, k, channels, channels - more),
                    arena_printf(a->arena, "%u channels are computed as %u: %.0f %% of the products are padding", channels,

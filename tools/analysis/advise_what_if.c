@@ -61,6 +61,17 @@ void what_if_narrow(struct advisor *a, uint32_t tensor, unsigned bits)
         t->desc.type = sign ? DT_SQ16 : DT_UQ16;
 }
 
+/* What has no work of its own, as PReLU behind a convolution, is work of another operator. */
+bool advise_worth(const struct advisor *a, uint32_t node)
+{
+    const struct qhas_node *n = &a->model.nodes[node];
+    uint64_t most = a->g->nodes[node].cycles;
+
+    for (uint32_t u = 0; u < UNIT_COUNT; u++)
+        most = n->busy[u] > most ? n->busy[u] : most;
+    return !most || most * LEAST >= a->base;
+}
+
 void advise_add(struct advisor *a, const struct advise_rule *rule, uint32_t node, uint64_t cycles, const char *reason)
 {
     bool estimated = cycles != UINT64_MAX;
