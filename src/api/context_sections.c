@@ -278,7 +278,14 @@ static enum status prepare_changes(const struct section_call *s, const struct bi
 static enum status apply_section(const struct section_call *s)
 {
     struct binary_update u;
-    TRY(binary_update_open(s->buffer->data, s->buffer->dataSize, &u));
+    struct backend_loading loading = { 0 };
+    if (backend_this->loading)
+        loading = backend_this->loading(&s->c->cfg);
+
+    if (loading.unsummed_sections)
+        TRY(binary_update_open_unsummed(s->buffer->data, s->buffer->dataSize, &u));
+    else
+        TRY(binary_update_open(s->buffer->data, s->buffer->dataSize, &u));
     RETURN_IF(u.backend_id != backend_this->id, ST_BINARY_CONFIG,
               "the section was made for backend %u; this is the %s backend (%u)", u.backend_id, backend_this->name,
               backend_this->id);

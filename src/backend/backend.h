@@ -128,6 +128,7 @@ struct backend_needs {
 struct backend_loading {
     uint64_t budget;          /* bytes of a mapped file that may be in memory at a time; 0: no limit */
     bool all_cores;           /* read and check with all of them */
+    bool unsummed_sections;   /* sections that are applied are not held against their checksums */
     const char *no_callbacks; /* the option that excludes buffers of callbacks; NULL: none */
 };
 

@@ -344,6 +344,8 @@ struct binary_update {
     uint32_t n_parts, backend_id;
 };
 enum status binary_update_open(const void *data, size_t size, struct binary_update *ret);
+/* The same without its checksum, which looks at every byte. */
+enum status binary_update_open_unsummed(const void *data, size_t size, struct binary_update *ret);
 const char *binary_update_name(const struct binary_update *u, uint32_t part); /* of its graph */
 /* The new file of a graph, for binary_open: with the constants of the one that it was, whose data are there. */
 enum status binary_update_build(const struct binary_update *u, uint32_t part, const struct binary_constants *base,

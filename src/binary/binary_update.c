@@ -268,7 +268,20 @@ static enum status check_part(const struct binary_update *u, uint32_t i)
     return ST_OK;
 }
 
-enum status binary_update_open(const void *data, size_t size, struct binary_update *ret)
+static enum status check_sum(const struct binary_update *u)
+{
+    struct update_header h;
+    memcpy(&h, u->data, sizeof(h));
+
+    uint32_t crc = h.crc;
+    h.crc = 0;
+    uint32_t got = binary_crc(binary_crc(0, &h, sizeof(h)), u->data + sizeof(h), u->size - sizeof(h));
+    RETURN_IF(got != crc, ST_BAD_BINARY, "binary section: its checksum is %08x, the header says %08x; it is damaged", got,
+              crc);
+    return ST_OK;
+}
+
+static enum status open_update(const void *data, size_t size, bool summed, struct binary_update *ret)
 {
     struct binary_update u = { .data = data, .size = size };
     struct update_header h;
@@ -282,12 +295,8 @@ enum status binary_update_open(const void *data, size_t size, struct binary_upda
     RETURN_IF(h.size > size || h.size < sizeof(h), ST_BAD_BINARY, "binary section of %llu bytes, of which %zu are there",
               (unsigned long long)h.size, size);
     u.size = h.size;
-    uint32_t crc = h.crc;
-    h.crc = 0;
-    uint32_t got = (uint32_t)crc32_z(0, (const uint8_t *)&h, sizeof(h));
-    got = (uint32_t)crc32_z(got, u.data + sizeof(h), u.size - sizeof(h));
-    RETURN_IF(got != crc, ST_BAD_BINARY, "binary section: its checksum is %08x, the header says %08x; it is damaged", got,
-              crc);
+    if (summed)
+        TRY(check_sum(&u));
     RETURN_IF(!h.n_parts || !inside(&u, sizeof(h), (uint64_t)h.n_parts * sizeof(struct update_part)), ST_BAD_BINARY,
               "binary section of %u graphs in %llu bytes", h.n_parts, (unsigned long long)u.size);
     u.n_parts = h.n_parts;
@@ -296,6 +305,16 @@ enum status binary_update_open(const void *data, size_t size, struct binary_upda
         TRY(check_part(&u, i));
     *ret = u;
     return ST_OK;
+}
+
+enum status binary_update_open(const void *data, size_t size, struct binary_update *ret)
+{
+    return open_update(data, size, true, ret);
+}
+
+enum status binary_update_open_unsummed(const void *data, size_t size, struct binary_update *ret)
+{
+    return open_update(data, size, false, ret);
 }
 
 const char *binary_update_name(const struct binary_update *u, uint32_t part)

@@ -360,6 +360,45 @@ static void test_loads(void **state)
     assert_int_equal(children(), 0);
 }
 
+/* A signal counts from the call: here while another call, which has none, has the context for as long as the session stands
+ * still. */
+static void *finalize_in_thread(void *arg)
+{
+    struct load_job *j = arg;
+    j->e = q.graphFinalize(j->s->unfinished.graph, NULL, NULL);
+    return NULL;
+}
+
+static void test_waits_for_context(void **state)
+{
+    (void)state;
+    QnnSignal_Config_t time = { .option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT, .timeoutDurationUs = 50000 };
+    struct stopped s = { 0 };
+    struct load_job j = { .s = &s };
+    struct net late;
+    pthread_t thread;
+    Qnn_SignalHandle_t signal;
+    setenv("OPENQNN_SESSION_TIMEOUT", DAY, 1);
+    s.n = new_net(&s.c);
+    unsetenv("OPENQNN_SESSION_TIMEOUT");
+    OK(net_affine(s.c, "unfinished", 2, 1, &s.unfinished));
+    OK(net_affine(s.c, "late", 2, 1, &late));
+    OK(q.signalCreate(backend, (const QnnSignal_Config_t *[]){ &time, NULL }, &signal));
+    int pid = placed_pid;
+    stop(pid);
+    assert_int_equal(pthread_create(&thread, NULL, finalize_in_thread, &j), 0);
+    for (int i = 0; i < 3; i++) /* whoever has the context first */
+        FAILS(QNN_GRAPH_ERROR_TIMED_OUT, q.graphFinalize(late.graph, NULL, signal));
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    pthread_join(thread, NULL);
+    OK(j.e);
+    OK(q.graphFinalize(late.graph, NULL, NULL));
+    OK(run_with(&late, NULL));
+    OK(run_with(&s.unfinished, NULL));
+    OK(q.signalFree(signal));
+    OK(q.contextFree(s.c, NULL));
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------------------------- */
 
 static void test_threads(void **state)
@@ -435,6 +474,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_timeout, setup, teardown),
         cmocka_unit_test_setup_teardown(test_abort, setup, teardown),
         cmocka_unit_test_setup_teardown(test_loads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_waits_for_context, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_told, setup, teardown),

@@ -42,7 +42,10 @@ static void try_bytes(const uint8_t *data, size_t size)
 {
     struct binary_update u;
     status_clear();
-    if (binary_update_open(data, size, &u) != ST_OK) {
+    bool summed = binary_update_open(data, size, &u) == ST_OK;
+    require(summed || status_text()[0] != '\0');
+    if (binary_update_open_unsummed(data, size, &u) != ST_OK) {
+        require(!summed);
         require(status_text()[0] != '\0');
         return;
     }

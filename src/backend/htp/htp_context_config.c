@@ -76,9 +76,9 @@ static const struct htp_option option_rows[] = {
         .effect = "no session is started, and executing is refused"),
     OPTION(INIT_ACCELERATION, FLAG(init_acceleration), .test = "test_load_memory.c: test_all_cores",
         .effect = "constants are copied and checked by as many threads as cores; without it by one"),
-    OPTION(SKIP_VALIDATION_ON_BINARY_SECTION, FLAG(skip_section_check), .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once",
-        .effect = "checksums of sections are always compared: nothing from outside is trusted"),
+    OPTION(SKIP_VALIDATION_ON_BINARY_SECTION, FLAG(skip_section_check), .test = "test_load_section.c: test_skipped",
+        .effect = "QnnContext_applyBinarySection does not hold a section against its checksum; that tables, sizes and "
+                  "places make sense is checked nevertheless"),
     OPTION(SHARE_RESOURCES_OPTIMIZATION_TYPE, .allowed = "0 (SEQUENTIAL_WITH_VA), 1 "
                                                          "(SEQUENTIAL_WITHOUT_VA), 2 (CONCURRENT)",
         .value = HTP_VALUE_U32, .at = AT(share_type), .max = 2,
@@ -171,7 +171,10 @@ struct backend_loading htp_loading(const struct backend_context_cfg *cfg)
         excluded = "USE_EXTENDED_UDMA";
     else if (cfg->device.flags & DEVICE_SECURE)
         excluded = "a device with SECUREPD";
-    return (struct backend_loading){ .budget = mb << 20, .all_cores = s->init_acceleration, .no_callbacks = excluded };
+    return (struct backend_loading){ .budget = mb << 20,
+                                     .all_cores = s->init_acceleration,
+                                     .unsummed_sections = s->skip_section_check,
+                                     .no_callbacks = excluded };
 }
 
 /* Against the device, once all options of a new context are read. */
