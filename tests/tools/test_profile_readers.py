@@ -244,7 +244,11 @@ class Timelines(TraceTest):
         self.assertFalse([n for n in os.listdir(self.path("b")) if "schematic" in n])
         library = self.build_digits()
         generator = ("qnn-context-binary-generator", "--backend", support.HTP, "--model", library, "--binary_file", "x", "--output_dir", "b")
-        self.write("htp.json", '{"graphs": []}')
+        os.unlink(self.path("digits_schematic.bin"))
+        self.succeeds("qnn-net-run", "--backend", support.HTP, "--dlc_path", "net.dlc", "--input_list", "list.txt", "--output_dir", "online", *OPTRACE)
+        self.succeeds("qnn-profile-viewer", "--input_log", "online/qnn-profiling-data.log", "--reader", reader("HtpOptrace"), "--schematic", "digits_schematic.bin",
+                      "--output", "online.json")
+        self.assertEqual(self.trace("online.json").ops(), self.trace("t.json").ops())
         for level in ((), ("--profiling_level", "basic")):
             self.fails(*generator, *level, "--profiling_option", "optrace", says=["--profiling_option", "--profiling_level detailed"])
             self.fails("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/net.bin", "--input_list", "list.txt", *level, "--profiling_option", "optrace",

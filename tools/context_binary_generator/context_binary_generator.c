@@ -80,25 +80,6 @@ static enum status check_options(const struct generator *o)
     return ST_OK;
 }
 
-/* What readers of timelines ask for, in the folder where the program runs: the estimate and the names of all commands are in
- * the context binary, so it is that, once per graph. */
-static enum status save_schematics(struct session *s, const char *from)
-{
-    CLEANUP(str_finish) struct str path;
-    struct tool_file f = { 0 };
-    str_init(&path);
-    TRY(tool_file_map(from, &f));
-    enum status st = ST_OK;
-    for (size_t i = 0; i < s->graphs.n && st == ST_OK; i++) {
-        path.n = 0;
-        str_addf(&path, "%s_schematic.bin", s->graphs.at[i].name);
-        st = path.failed ? status_fail(ST_NO_MEMORY, "path of a schematic")
-                         : tool_file_write(str_text(&path), f.data, f.size);
-    }
-    tool_file_free(&f);
-    return st;
-}
-
 static enum status save(struct session *s, const char *name)
 {
     CLEANUP(str_finish) struct str path;
@@ -108,7 +89,7 @@ static enum status save(struct session *s, const char *name)
     TRY(tool_make_dirs(s->opt.output_dir));
     TRY(session_save(s, str_text(&path)));
     tool_say("Saved the context of %zu graph%s to %s", s->graphs.n, s->graphs.n == 1 ? "" : "s", str_text(&path));
-    return s->opt.profiling_option ? save_schematics(s, str_text(&path)) : ST_OK;
+    return s->opt.profiling_option ? session_save_schematics(s, str_text(&path)) : ST_OK;
 }
 
 static enum status generate(const struct generator *o, struct session *s, const char **stage)

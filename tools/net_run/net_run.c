@@ -119,7 +119,8 @@ static const struct tool_option options[] = {
               "as the settings of the backend say. Written to <output_dir>/qnn-profiling-data.log for "
               "qnn-profile-viewer." },
     { "profiling_option", OPT_CHOICE, AT(session.profiling_option), .choices = session_profiling_options,
-      .help = "optrace: a timeline of the accelerator, on backends that have one." },
+      .help = "optrace: a timeline of the accelerator, on backends that have one; without --retrieve_context also "
+              "<graph>_schematic.bin here." },
     { "log_level", OPT_CHOICE, AT(session.log_level), .choices = tool_log_levels, .seen = AT(session.log_level_given),
       .help = "info shows the graphs with their inputs and outputs; warn when not given." },
     { "explain_error", OPT_STRING, AT(explain_error), .argument = "CODE",
@@ -407,6 +408,7 @@ static enum status run_session(const struct net_run *o, struct session *s, const
         *stage = "Finalizing Graphs";
         tool_say("Finalizing Graphs");
         TRY(session_finalize(s));
+        TRY(session_save_schematics(s, NULL));
     }
     *stage = "Applying updates";
     for (size_t i = 0; i < o->binary_updates.n; i++)

@@ -163,6 +163,9 @@ enum status session_open(struct session *s, const struct session_options *opt);
 enum status session_compose(struct session *s);
 enum status session_finalize(struct session *s);
 enum status session_save(struct session *s, const char *path);
+/* With --profiling_option optrace: <graph>_schematic.bin for readers of timelines, in the folder where the program runs.
+ * `saved`: a file that session_save has written, NULL: none. */
+enum status session_save_schematics(struct session *s, const char *saved);
 enum status session_retrieve(struct session *s, const char *path, bool map);
 enum status session_validate(struct session *s, const char *path, bool map); /* the validate call only */
 enum status session_update(struct session *s, const char *path);             /* --binary_updates */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "common/tool_file.h"
 #include "common/tool_log.h"
 #include "session/session_private.h"
 
@@ -76,6 +77,39 @@ enum status session_open_profile_log(struct session *s)
     if (symlink(LOG_NAME, str_text(&link)))
         tool_log(TOOL_WARN, "the link \"%s\" could not be made: %s", str_text(&link), strerror(errno));
     return ST_OK;
+}
+
+static void schematic_path(struct str *path, const struct session *s, size_t graph)
+{
+    path->n = 0;
+    str_addf(path, "%s_schematic.bin", s->graphs.at[graph].name);
+}
+
+/* The estimate and the names of all commands are in the context binary, so a schematic is that, once per graph. */
+enum status session_save_schematics(struct session *s, const char *saved)
+{
+    CLEANUP(str_finish) struct str path;
+    struct tool_file file = { 0 };
+    size_t first = saved ? 0 : 1;
+    enum status st = ST_OK;
+
+    str_init(&path);
+    if (!s->opt.profiling_option || !s->graphs.n)
+        return ST_OK;
+    if (!saved) {
+        schematic_path(&path, s, 0);
+        RETURN_IF(path.failed, ST_NO_MEMORY, "path of a schematic");
+        TRY(session_save(s, str_text(&path)));
+    }
+
+    TRY(tool_file_map(saved ? saved : str_text(&path), &file));
+    for (size_t i = first; i < s->graphs.n && st == ST_OK; i++) {
+        schematic_path(&path, s, i);
+        st = path.failed ? status_fail(ST_NO_MEMORY, "path of a schematic")
+                         : tool_file_write(str_text(&path), file.data, file.size);
+    }
+    tool_file_free(&file);
+    return st;
 }
 
 /* Reads events and, for each, what is below it; everything in `arena`. Backends have few levels; deeper ones are
