@@ -214,6 +214,35 @@ static enum status take_data(struct graph_run *r, uint32_t at, const struct bina
     return ST_OK;
 }
 
+static bool is_float(enum dtype type)
+{
+    return type == DT_F16 || type == DT_BF16 || type == DT_F32 || type == DT_F64;
+}
+
+/* Only the bytes of a tensor count when executing, but a client that says another type has mistaken them: floats for
+ * fixed point, mostly. Some public clients do so on purpose, so it is told once per graph and not refused. */
+static void warn_of_type(const struct graph_run *r, const struct binary_tensor *t, const Qnn_TensorV1_t *v)
+{
+    const enum dtype said = dtype_from_client(v->dataType);
+    const struct tensor_desc *d = &t->desc;
+    char own[DESC_TEXT_MAX];
+
+    if (said == DT_NONE || (is_float(said) == is_float(d->type) && dtype_bits(said) == dtype_bits(d->type)))
+        return;
+    if (atomic_exchange(&r->graph->warned, true))
+        return;
+
+    desc_text(d, own);
+    if (dtype_is_fixed(d->type) && d->q.kind == Q_TENSOR && is_float(said))
+        api_log(LOG_WARN,
+                "tensor \"%s\" of graph \"%s\" is %s, but comes as %s: its bytes are used as %s; quantize with scale %g and "
+                "offset %d: q = x / scale - offset",
+                t->name, r->graph->name, own, dtype_name(said), dtype_name(d->type), (double)d->q.scale, d->q.offset);
+    else
+        api_log(LOG_WARN, "tensor \"%s\" of graph \"%s\" is %s, but comes as %s: its bytes are used as %s", t->name,
+                r->graph->name, own, dtype_name(said), dtype_name(d->type));
+}
+
 static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, uint32_t guess, bool output, bool first)
 {
     const struct api_graph *g = r->graph;
@@ -230,6 +259,7 @@ static enum status bind_tensor(struct graph_run *r, const Qnn_Tensor_t *client, 
               t->io == IO_OUTPUT ? "an output" : "an input", g->name, output ? "outputs" : "inputs");
     RETURN_IF(is_given(&r->io[at]) && t->io != IO_BOTH, ST_INVALID_TENSOR,
               "tensor \"%s\" is given twice; each input and output is given once", t->name);
+    warn_of_type(r, t, v);
     TRY(take_batch(r, t, v, first));
     if (t->desc.dynamic && !output)
         TRY(check_dynamic(t, v));

@@ -235,6 +235,7 @@ struct api_graph {
     _Atomic bool profile_off;
     _Atomic uint64_t profile_left; /* executions still profiled, UINT64_MAX: no limit */
     _Atomic uint32_t dumped;       /* executions seen with OPENQNN_DUMP */
+    _Atomic bool warned;           /* that a tensor comes with another type */
 };
 
 enum status graph_create(struct api_context *c, const char *name, struct api_graph **ret); /* context locked */
