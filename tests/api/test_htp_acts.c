@@ -356,6 +356,41 @@ static void test_levels_differ(void **state)
     leave();
 }
 
+/* ---- clocks ----------------------------------------------------------------------------------------------------------- */
+
+#define CLOCKS(hmx, core) \
+    ((QnnHtpGraph_CustomConfig_t){ .option = QNN_HTP_GRAPH_CONFIG_OPTION_HMX_BOUNDING, .hmxBoundingInfo = { hmx, core } })
+
+static uint64_t cycles_at(float hmx, float core)
+{
+    const QnnHtpGraph_CustomConfig_t clocks = CLOCKS(hmx, core);
+
+    return cycles_of(&clocks, MOST_DEPTH, "Relu");
+}
+
+/* A matrix unit with half of the core's clock takes longer, one with its clock as long as without the option. */
+static void test_bounding(void **state)
+{
+    (void)state;
+    static const float bad[][2] = { { 1e9f, 0 }, { 0, 1e9f }, { -1e9f, -1e9f }, { 1e9f, 1e8f }, { INFINITY, 1e9f } };
+
+    place_on(SM8750);
+    uint64_t usual = cycles_of(NULL, MOST_DEPTH, "Relu");
+    assert_int_equal(cycles_at(0, 0), usual);
+    assert_int_equal(cycles_at(1.2e9f, 1.2e9f), usual);
+    assert_true(cycles_at(6e8f, 1.2e9f) > usual);
+    for (unsigned i = 0; i < COUNT(bad); i++) {
+        QnnHtpGraph_CustomConfig_t clocks = CLOCKS(bad[i][0], bad[i][1]);
+        QnnGraph_Config_t config = { .option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &clocks };
+        const QnnGraph_Config_t *list[] = { &config, NULL };
+        Qnn_GraphHandle_t graph;
+
+        FAILS_SAYING(QNN_GRAPH_ERROR_INVALID_ARGUMENT, "at most 8 times",
+                     q.graphCreate(at.context, keep_name("bad_%u", i), list, &graph));
+    }
+    leave();
+}
+
 /* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 
 enum { STEPS = 16, FEATURES = 64, MOST_STATE = 320, LSTM_INPUTS = 22 };
@@ -521,8 +556,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relu_encoding), cmocka_unit_test(test_activation_fusion),
         cmocka_unit_test(test_short_depth),   cmocka_unit_test(test_levels_differ),
-        cmocka_unit_test(test_lstm),          cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_dlbc),
+        cmocka_unit_test(test_lstm),          cmocka_unit_test(test_bounding),
+        cmocka_unit_test(test_cache),         cmocka_unit_test(test_dlbc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

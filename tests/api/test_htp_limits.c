@@ -648,7 +648,7 @@ static const char *const told_names[] = {
     "ASSUME_SAME_QUANT", "SHARE_IO_BUFFER", "HIGH_PRECISION_SIGMOID",
     "graph config: RESERVED", "SCHEDULE_THRESHOLD", "FINALIZE_RETRIES",
     "ENABLE_VTCM_RETENTION", "ENABLE_CACHED_WEIGHTS",
-    "HMX_BOUNDING", "SHARE_RESOURCES is for lists",
+    "SHARE_RESOURCES is for lists",
     "USE_EXTENDED_UDMA",
     "LORA_WEIGHT_SHARING_ENABLED", "RESERVED_14", "RESERVED_15",
     "LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED", "REUSED_IO_LIMIT", "REFERENCE_WEIGHT_SHARING_ENABLED",
@@ -672,8 +672,6 @@ static void test_told_once(void **state)
         for (unsigned i = 0; i < COUNT(types); i++)
             OK(graph_option(optimization(types[i], 1)));
         OK(graph_option((QnnHtpGraph_CustomConfig_t){ .option = QNN_HTP_GRAPH_CONFIG_OPTION_ADVANCED_ACTIVATION_FUSION }));
-        OK(graph_option((QnnHtpGraph_CustomConfig_t){ .option = QNN_HTP_GRAPH_CONFIG_OPTION_HMX_BOUNDING,
-                                                      .hmxBoundingInfo = { 1e9f, 1e9f } }));
         for (uint32_t o = QNN_HTP_CONTEXT_CONFIG_OPTION_FILE_READ_MEMORY_BUDGET; o <= 22; o++) {
             QnnHtpContext_CustomConfig_t c;
             Qnn_ContextHandle_t context;

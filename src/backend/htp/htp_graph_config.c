@@ -225,6 +225,7 @@ static enum status take_parallel(const struct htp_option *option, const void *cu
     return ST_OK;
 }
 
+enum { MOST_CLOCKS_LOG2 = 3 /* clocks of two units that are further apart are no clocks */ };
 static enum status take_bounding(const struct htp_option *option, const void *custom, void *settings)
 {
     struct htp_graph_cfg *s = settings;
@@ -232,8 +233,10 @@ static enum status take_bounding(const struct htp_option *option, const void *cu
     float hmx = config->hmxBoundingInfo.targetHmxFreqHz;
     float core = config->hmxBoundingInfo.targetDspCoreFreq;
 
-    RETURN_IF(!isfinite(hmx) || !isfinite(core) || hmx < 0 || core < 0, ST_INVALID_CONFIG,
-              "HTP graph config: %s of %g and %g Hz; 0 and more are allowed", option->name, (double)hmx, (double)core);
+    bool none = hmx == 0 && core == 0;
+    bool both = isfinite(hmx) && isfinite(core) && hmx > 0 && core > 0 && fabsf(log2f(hmx / core)) <= MOST_CLOCKS_LOG2;
+    RETURN_IF(!none && !both, ST_INVALID_CONFIG, "HTP graph config: %s of %g and %g Hz; allowed: %s", option->name,
+              (double)hmx, (double)core, option->allowed);
     s->hmx_hz = hmx;
     s->core_hz = core;
     note(s, option, hmx != 0 || core != 0);
@@ -346,10 +349,10 @@ static const struct htp_option option_rows[] = {
     OPTION(VTCM_SIZE_IN_BYTES, .allowed = "0 (all that the SoC has), multiples of 65536 up to the SoC's",
         .take = take_vtcm_bytes, .arch = 81, .test = "test_htp_limits.c: test_vtcm_bytes",
         .effect = "the window that the graph computes in; the last of this option and VTCM_SIZE_IN_MB counts"),
-    OPTION(HMX_BOUNDING, .allowed = "two frequencies, 0 and more", .take = take_bounding, .outcome = HTP_NO_EFFECT,
-        .test = "test_htp_limits.c: test_told_once",
-        .effect = "what the two frequencies bound is not published; the matrix unit's clock in estimates is the "
-                  "one that is voted for (power option HMX_V2)"),
+    OPTION(HMX_BOUNDING, .take = take_bounding, .test = "test_htp_acts.c: test_bounding",
+        .allowed = "the clocks of the matrix unit and of the core in Hz, which are at most 8 times each other, or 0 and 0",
+        .effect = "the matrix unit does as much per cycle of the core as the ratio of both clocks says, in the plan, the "
+                  "cycles and the timeline of the graph. Votes scale the estimated time as without it"),
     OPTION(WEIGHTS_PACKING, FLAG(weights_packing), .test = "test_htp_storage.c: test_weights_packing",
         .effect = "8-bit weights whose values lie within 16 of each other are stored two per byte in the binary, and "
                   "unpacked once when it is loaded; the estimate moves half of their bytes. "

@@ -48,6 +48,8 @@ static struct cost_device device_of(const struct htp_prepare_args *a)
     struct cost_device device;
 
     htp_cost_device(a->target.soc_model, a->target.arch, a->vtcm_bytes, a->hvx_threads, &device);
+    if (a->cfg.hmx_hz > 0 && a->cfg.core_hz > 0)
+        device.matrix_macs = (uint32_t)((double)device.matrix_macs * a->cfg.hmx_hz / a->cfg.core_hz + 0.5);
     device.clamps_apart = a->cfg.fold_relu_off;
     device.activations_apart = !a->cfg.activation_fusion;
     device.monolithic_lstm = a->cfg.monolithic_lstm;
