@@ -16,7 +16,8 @@ several operators (ort_groups.py). Each model is one of these in the end:
     invalid   ONNX Runtime's CPU provider does not run it either
     known     one of the provider's own faults (KNOWN)
 
-Cases run in a process of their own, as many as survive. Ends with 1 when a model differs, failed or crashed."""
+Cases run in a process of their own, as many as survive. In the end the executions on each library are told, which it counts itself
+(docs/clients-add.md). Ends with 1 when a model differs, failed or crashed, and with 2 when nothing was executed on QNN."""
 import argparse
 import collections
 import json
@@ -25,6 +26,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import suite_run
 
 KINDS = ("f32", "f16", "u8", "s8", "u16", "s16", "u8c", "u16c", "u16w16", "u16wu16", "graph")
 ABOUT_WEIGHTS = ("u8c", "u16c", "u16w16", "u16wu16")
@@ -214,6 +217,19 @@ def supervise(args):
         start = open_case[0] + 1
 
 
+def report(args):
+    """Prints a line for each model that is not as it should be; how many there are of each kind."""
+    count = collections.Counter()
+    for name, how, why in supervise(args):
+        for pattern, fault in KNOWN.items():
+            if how not in ("same", "crashed") and re.search(pattern, name):
+                how, why = "known", fault
+        count[how] += 1
+        if args.verbose or how not in ("same", "kept", "invalid", "known"):
+            print(f"{how:8} {name}: {why}", flush=True)
+    return count
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--provider", required=True)
@@ -234,16 +250,15 @@ def main():
     if args.worker:
         work(args)
         return 0
-    count = collections.Counter()
-    for name, how, why in supervise(args):
-        for pattern, fault in KNOWN.items():
-            if how not in ("same", "crashed") and re.search(pattern, name):
-                how, why = "known", fault
-        count[how] += 1
-        if args.verbose or how not in ("same", "kept", "invalid", "known"):
-            print(f"{how:8} {name}: {why}", flush=True)
+    with tempfile.NamedTemporaryFile(prefix="counts-") as counts:
+        os.environ["OPENQNN_COUNTS"] = counts.name
+        count = report(args)
+        executed, failed = suite_run.read_counts(counts.name)
     print(", ".join(f"{n} {how}" for how, n in count.most_common()) or "no case of that name")
-    return 1 if count["differs"] + count["failed"] + count["crashed"] else 0
+    print(f"executions: {suite_run.describe(executed)}; that failed: {suite_run.describe(failed)}")
+    if count["differs"] + count["failed"] + count["crashed"]:
+        return 1
+    return 0 if executed else 2
 
 
 if __name__ == "__main__":
