@@ -126,7 +126,8 @@ static enum status pad_amounts(struct onnx_cx *cx, const struct onnx_node *n, co
         k = old->n_ints;
     }
     uint32_t named = axes ? n_axes : v->rank;
-    RETURN_IF(k != 2 * named, ST_INVALID_OP, "\"pads\" has %u entries; %u are expected", k, 2 * named);
+    bool missing = named && !pads;
+    RETURN_IF(missing || k != 2 * named, ST_INVALID_OP, "\"pads\" has %u entries; %u are expected", k, 2 * named);
     for (uint32_t i = 0; i < v->rank; i++)
         before[i] = after[i] = 0;
     for (uint32_t i = 0; i < named; i++) {
