@@ -48,6 +48,7 @@ enum status worker_window_open(struct worker *w, uint32_t lane, const struct bin
               WORKER_WINDOW_MOST);
     if (!v->at) {
         const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        /* cppcheck-suppress invalidFunctionArg ; memory without a file has no descriptor */
         void *at = mmap(NULL, WORKER_WINDOW_BYTES, PROT_READ | PROT_WRITE, how, -1, 0);
         RETURN_IF(at == MAP_FAILED, ST_NO_MEMORY, "graph \"%s\": no memory for the session's VTCM", g->info.name);
         v->at = at;
