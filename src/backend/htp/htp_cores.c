@@ -2,7 +2,7 @@
 /* See htp_cores.h. */
 #include "backend/htp/htp_cores.h"
 
-enum { MATRIX_EVENT = 30031, VECTOR_EVENT, EXCHANGE_EVENT };
+enum { MATRIX_EVENT = 30022, VECTOR_EVENT, EXCHANGE_EVENT };
 
 struct busy {
     uint64_t matrix, vector;
