@@ -7,6 +7,7 @@
 The patterns are put together from pieces, so that this file passes its own check.
 """
 
+import os
 import re
 
 import gate
@@ -23,12 +24,20 @@ RULES = (
     ("unfinished work without an owner", re.compile(r"(?<![`\w])(?:" + LATER + r")\b(?!\(\w+\))")),
     ("white space at the end of the line", re.compile(r"[ \t\r]+$")),
 )
+# Archives and packages of others, which slip in with "add everything"; and the most that one file may have.
+FOREIGN = re.compile(r"\.(?:whl|zip|tar|t?gz|xz|zst|deb|rpm|jar|so|a|o|exe|dll)$")
+MOST_BYTES = 1 << 20
 SKIPPED = re.compile(r"/corpus/|^LICENSE$|\.(?:raw|bin|onnx|tflite|patch)$")
 
 
 def check(root):
     failures = []
     for path in gate.tree_files(root):
+        if FOREIGN.search(path) and "/corpus/" not in path:
+            failures.append("%s: an archive or a program; the tree holds sources" % path)
+        size = os.path.getsize(os.path.join(root, path))
+        if size > MOST_BYTES:
+            failures.append("%s: %d bytes; at most %d: generate it, or keep it elsewhere" % (path, size, MOST_BYTES))
         text = None if SKIPPED.search(path) else gate.read_text(root, path)
         for number, line in enumerate((text or "").split("\n"), 1):
             for rule, pattern in RULES:
@@ -50,6 +59,8 @@ CASES = [
     ("mirror", {"scripts/a.sh": "curl https://my.art" + "ifactory.example.com/x\n"}, "package registry"),
     ("work without an owner", {"src/a.c": "/* TO" + "DO: widen */\n"}, "unfinished work"),
     ("trailing space", {"src/a.c": "int x; \n"}, "white space"),
+    ("a package", {"numpy-2.0-py3-none-any.whl": "PK"}, "an archive or a program"),
+    ("a large file", {"docs/a.svg": "x" * (1 << 20) + "y"}, "1048577 bytes"),
     ("carriage return", {"src/a.c": "int x;\r\n"}, "white space"),
 ]
 
