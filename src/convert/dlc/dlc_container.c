@@ -127,7 +127,10 @@ enum status convert_dlc_open(const char *path, struct convert_dlc **ret)
     char what[512];
     snprintf(what, sizeof what, "\"%s\"", path);
     enum status st = source ? open_zip(source, what, ret) : zip_failed(&e, what);
-    return file_kind_explain(st, head, head_size, FILE_ZIP, "a DLC");
+    const enum file_kind kind = file_kind_of(head, head_size);
+    if (st == ST_OK || kind == FILE_ZIP || kind == FILE_OTHER)
+        return st; /* the explanation names the file already */
+    return status_prefix(file_kind_explain(st, head, head_size, FILE_ZIP, "a DLC"), "%s", what);
 }
 
 enum status convert_dlc_open_data(const void *data, size_t size, struct convert_dlc **ret)
