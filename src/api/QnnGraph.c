@@ -8,6 +8,7 @@
 #include "api/graph_build.h"
 #include "api/graph_environment.h"
 #include "api/objects.h"
+#include "api/profile_all.h"
 #include "api/thread_words.h"
 #include "base/clock.h"
 
@@ -248,7 +249,7 @@ static enum status execute_in_turn(struct api_graph *g, const struct run_args *a
 {
     struct sched_turn turn = new_turn(g, s);
     turn.passes_ordered = thread_words()->is_queue; /* jobs may wait for this callback to return */
-    bool profiled = profile || g->profile;
+    bool profiled = profile || g->profile || profile_all_wanted();
     struct call_stamps at = { .called = a->called_ns, .asked = profiled ? clock_ns() : 0 };
     enum status st = queue_enter(g, &turn);
     if (st != ST_OK) {
@@ -276,7 +277,7 @@ static Qnn_ErrorHandle_t run_error(enum status st)
 /* Only profiles want to know. */
 static uint64_t called_ns(const struct api_graph *g, const void *profile)
 {
-    return profile || g->profile ? clock_ns() : 0;
+    return profile || g->profile || profile_all_wanted() ? clock_ns() : 0;
 }
 
 Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tensor_t *inputs, uint32_t numInputs,
@@ -316,7 +317,7 @@ static enum status async_execute(struct async_run *a)
     const struct api_graph *g = a->run->graph;
     RETURN_IF(g->context->closing, ST_CONTEXT_GONE, "the context was freed before graph \"%s\" could run", g->name);
     a->run->turn = &a->job.turn;
-    a->run->at.turn = a->run->profile ? clock_ns() : 0;
+    a->run->at.turn = a->run->profile || profile_all_wanted() ? clock_ns() : 0;
     return graph_run_execute(a->run);
 }
 
@@ -384,7 +385,7 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
     a->job.run = async_serve;
     a->job.turn = new_turn(g, a->run->signal);
     a->run->at.called = args.called_ns;
-    a->run->at.asked = a->run->profile ? clock_ns() : 0;
+    a->run->at.asked = a->run->profile || profile_all_wanted() ? clock_ns() : 0;
     a->notify = notifyFn;
     a->param = notifyParam;
     bool pinned = handle_get(graphHandle,

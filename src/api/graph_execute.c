@@ -8,6 +8,7 @@
 #include "api/graph_alias.h"
 #include "api/graph_environment.h"
 #include "api/objects.h"
+#include "api/profile_all.h"
 #include "api/translate.h"
 #include "base/clock.h"
 
@@ -318,6 +319,29 @@ enum status graph_run_bind(struct graph_run *r, const struct run_args *a)
     return st;
 }
 
+/* What a profiled run begins with; returns the event of the whole call. */
+static int32_t begin_profile(struct graph_run *r, struct prof *prof, struct backend_run *run, uint64_t *parts)
+{
+    r->at.run = clock_ns();
+    if (!r->at.called || !r->at.asked || !r->at.turn) /* the profile was switched on since */
+        r->at.called = r->at.asked = r->at.turn = r->at.run;
+    run->prof = prof;
+    run->parts = prof_level(prof) >= PROF_DETAILED ? parts : NULL;
+
+    const int32_t whole = prof_add(prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
+    run->prof_parent = backend_this->flat_profile ? PROF_ROOT : whole;
+    return whole;
+}
+
+static void end_profile(struct graph_run *r, const struct backend_run *run, int32_t whole, bool done)
+{
+    r->at.ended = clock_ns();
+    if (whole >= 0)
+        prof_set(run->prof, whole, (r->at.ended - r->at.called) / 1000);
+    if (run->parts && done)
+        call_parts_add(run->prof, run->prof_parent, &r->at, run->parts);
+}
+
 enum status graph_run_execute(struct graph_run *r)
 {
     struct backend_run run = { .io = r->io,
@@ -329,26 +353,21 @@ enum status graph_run_execute(struct graph_run *r)
     uint64_t parts[BACKEND_PARTS] = { 0 };
     int32_t whole = PROF_ROOT;
     TRY(alias_copy(r));
-    if (r->profile) {
-        r->at.run = clock_ns();
-        if (!r->at.called || !r->at.asked || !r->at.turn) /* the profile was switched on since */
-            r->at.called = r->at.asked = r->at.turn = r->at.run;
-        run.prof = r->profile->prof;
-        run.parts = prof_level(run.prof) >= PROF_DETAILED ? parts : NULL;
-        whole = prof_add(run.prof, PROF_ROOT, PROF_EXECUTE, PROF_UNIT_US, 0, "QNN (execute) time");
-        run.prof_parent = backend_this->flat_profile ? PROF_ROOT : whole;
-    }
+
+    struct prof *own = r->profile ? NULL : profile_all_begin();
+    struct prof *prof = r->profile ? r->profile->prof : own;
+    if (prof)
+        whole = begin_profile(r, prof, &run, parts);
+
     const uint32_t dump = dump_inputs(r);
     enum status st = backend_this->run(r->graph->loaded, &run);
     if (st == ST_OK)
         dump_outputs(r, dump);
-    if (!r->profile)
-        return st;
-    r->at.ended = clock_ns();
-    if (whole >= 0)
-        prof_set(run.prof, whole, (r->at.ended - r->at.called) / 1000);
-    if (run.parts && (st == ST_OK || st == ST_ENDED_EARLY))
-        call_parts_add(run.prof, run.prof_parent, &r->at, parts);
+
+    if (prof)
+        end_profile(r, &run, whole, st == ST_OK || st == ST_ENDED_EARLY);
+    if (own)
+        profile_all_end(own, r->graph->name, r->at.called, r->at.ended);
     return st;
 }
 

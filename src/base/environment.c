@@ -49,6 +49,7 @@ static const struct environment_row rows[] = {
     TEXT("LOG"),
     NUMBER("MEMORY_BUDGET", 0, ULLONG_MAX),
     TEXT("OPENCL_LIBRARY"),
+    TEXT("PROFILE"),
     WORDS("SESSION", "inproc process"),
     NUMBER("SESSION_BYTES", 1, ULLONG_MAX),
     FLAG("SESSION_DEBUG"),

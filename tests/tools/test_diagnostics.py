@@ -64,6 +64,25 @@ class Diagnostics(support.ToolTest):
         self.assertIn("OPENQNN_LOG=loud is ignored; error, warn, info, verbose or debug is expected", said)
         self.assertIn("cannot be written", self.run_digits(OPENQNN_LOG="warn:" + self.path("no", "folder")))
 
+    def test_profile(self):
+        for backend in (support.CPU, support.HTP):
+            with self.subTest(backend=backend):
+                name = os.path.basename(backend)
+                said = self.run_tool("qnn-net-run", "--backend", backend, "--model", self.library, "--input_list", "list.txt", "--output_dir", "out",
+                                     "--profiling_level", "off", more_env=dict(OPENQNN_PROFILE=self.path("p")))
+                self.assertEqual(said.returncode, 0, said.stderr)
+                log, = glob.glob(self.path("p-" + name + "-*.log"))
+                self.assertIn("OPENQNN_PROFILE: executions are profiled in " + log, said.stderr)
+                self.succeeds("qnn-profile-viewer", "--input_log", log, "--output", "p.csv")
+                rows = self.read("p.csv").decode().splitlines()
+                self.assertEqual(sum("QNN (execute) time" in row and row.split(",")[1].strip('" ').upper().find("EXECUTE") >= 0 for row in rows), 3, "\n".join(rows[:12]))
+                self.assertIn("digits", self.succeeds("qnn-profile-viewer", "--input_log", log))
+
+    def test_profile_to_nowhere(self):
+        said = self.run_digits(OPENQNN_PROFILE=self.path("no", "folder", "p"))
+        self.assertEqual(said.count("OPENQNN_PROFILE: "), 1, said)
+        self.assertIn("nothing more is profiled", said)
+
     def test_variables_that_mean_nothing(self):
         cases = ((dict(OPENQNN_THREADS="abc"), "OPENQNN_THREADS=abc is ignored; a whole number from 1 to 255"), (dict(OPENQNN_ISA="sse9"), "ref avx2 avxvnni"),
                  (dict(OPENQNN_SESSION="foo"), "OPENQNN_SESSION=foo is ignored"), (dict(OPENQNN_TREADS="2"), "did you mean OPENQNN_THREADS?"),
