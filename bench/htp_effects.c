@@ -52,6 +52,15 @@ static void *read_file(const char *path, size_t *ret_size)
     return data;
 }
 
+/* What lives until the end: graphs, and bytes that they borrow. */
+static const void *kept[3 * NETS];
+static size_t n_kept;
+
+static void keep(const void *memory)
+{
+    kept[n_kept++] = memory;
+}
+
 static struct ir_graph *read_net(const char *path)
 {
     struct convert_report report;
@@ -63,6 +72,8 @@ static struct ir_graph *read_net(const char *path)
     convert_report_init(&report);
     check(convert_tflite(data, size, &opts, &report, &g), path);
     convert_report_finish(&report);
+    keep(data);
+    keep(g);
     return g;
 }
 
@@ -110,6 +121,8 @@ static struct ir_graph *build_net(const char *model, int64_t most)
         cost_graph_start(&g, model, COST_W8A8);
         cost_nets[i].build(&g);
         give_weights(g.g, most);
+        keep(g.zeros);
+        keep(g.g);
         return g.g;
     }
     check(status_fail(ST_NOT_FOUND, "no such network"), model);
