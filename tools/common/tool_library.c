@@ -79,6 +79,22 @@ static bool open_beside(const char *name, void **ret, struct str *tried)
     return false;
 }
 
+/* The file of that name which the loader met in LD_LIBRARY_PATH and could not use; "" when there is none. */
+static void find_refused(const char *name, char *ret, size_t size)
+{
+    const char *list = getenv("LD_LIBRARY_PATH");
+
+    ret[0] = 0;
+    while (list && *list) {
+        const size_t n = strcspn(list, ":;");
+        snprintf(ret, size, "%.*s/%s", (int)n, list, name);
+        if (n && access(ret, F_OK) == 0)
+            return;
+        ret[0] = 0;
+        list += n + (list[n] != 0);
+    }
+}
+
 enum status library_open(const char *name, void **ret)
 {
     struct str tried;
@@ -92,7 +108,11 @@ enum status library_open(const char *name, void **ret)
     str_init(&tried);
     bool found = open_beside(name, ret, &tried);
     enum status st = ST_OK;
-    if (!found && access(name, F_OK) == 0)
+    char refused[PATH_MAX];
+    find_refused(name, refused, sizeof(refused));
+    if (!found && refused[0])
+        st = explain_file(refused, why);
+    else if (!found && access(name, F_OK) == 0)
         st = explain_file(name, why);
     else if (!found)
         st = status_fail(ST_NOT_FOUND,

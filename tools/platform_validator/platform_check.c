@@ -121,23 +121,27 @@ static enum status test_backend(const QNN_INTERFACE_VER_TYPE *api, const struct 
     return st;
 }
 
-static enum status check(const char *library, enum platform_test test, struct platform_report *ret,
-                         struct library_backend *b)
+/* A backend without a log works, too: says nothing, so the check goes on. */
+static Qnn_LogHandle_t open_log(const QNN_INTERFACE_VER_TYPE *api, QnnLog_Callback_t log)
+{
+    Qnn_LogHandle_t handle = NULL;
+
+    if (!log || !api->logCreate || api->logCreate(log, QNN_LOG_LEVEL_INFO, &handle) != QNN_SUCCESS)
+        return NULL;
+    return handle;
+}
+
+static enum status check_opened(const struct library_backend *b, Qnn_LogHandle_t log, enum platform_test test,
+                                struct platform_report *ret)
 {
     Qnn_BackendHandle_t handle = NULL;
-    const char *build_id = "";
-    TRY(library_open_backend(library, b));
-    ret->found = true;
-    Qnn_Version_t core = b->version.coreApiVersion, own = b->version.backendApiVersion;
-    b->api.backendGetBuildId(&build_id);
-    snprintf(ret->version, sizeof(ret->version), "%u.%u.%u (%s)", own.major, own.minor, own.patch, build_id);
-    snprintf(ret->core, sizeof(ret->core), "%u.%u.%u", core.major, core.minor, core.patch);
-    Qnn_ErrorHandle_t error = b->api.backendCreate(NULL, NULL, &handle);
+    Qnn_ErrorHandle_t error = b->api.backendCreate(log, NULL, &handle);
+    enum status st = ST_OK;
+
     if (error != QNN_SUCCESS)
         return library_fail(&b->api, error, "initializing the backend");
     ret->supported = true;
     ret->tested = test != PLATFORM_NO_TEST;
-    enum status st = ST_OK;
     if (ret->tested)
         st = test_backend(&b->api, &forms[test == PLATFORM_TEST_BYTES], handle);
     ret->passed = ret->tested && st == ST_OK;
@@ -145,12 +149,29 @@ static enum status check(const char *library, enum platform_test test, struct pl
     return st;
 }
 
-void platform_check(const char *library, enum platform_test test, struct platform_report *ret)
+static enum status check(const char *library, enum platform_test test, QnnLog_Callback_t log,
+                         struct platform_report *ret, struct library_backend *b)
+{
+    const char *build_id = "";
+    TRY(library_open_backend(library, b));
+    ret->found = true;
+    Qnn_Version_t core = b->version.coreApiVersion, own = b->version.backendApiVersion;
+    b->api.backendGetBuildId(&build_id);
+    snprintf(ret->version, sizeof(ret->version), "%u.%u.%u (%s)", own.major, own.minor, own.patch, build_id);
+    snprintf(ret->core, sizeof(ret->core), "%u.%u.%u", core.major, core.minor, core.patch);
+    Qnn_LogHandle_t handle = open_log(&b->api, log);
+    enum status st = check_opened(b, handle, test, ret);
+    if (handle)
+        b->api.logFree(handle);
+    return st;
+}
+
+void platform_check(const char *library, enum platform_test test, QnnLog_Callback_t log, struct platform_report *ret)
 {
     struct library_backend b = { 0 };
     snprintf(ret->library, sizeof(ret->library), "%s", library);
     status_clear();
-    if (check(library, test, ret, &b) != ST_OK)
+    if (check(library, test, log, ret, &b) != ST_OK)
         snprintf(ret->why, sizeof(ret->why), "%s", status_text());
     library_close(b.library);
 }

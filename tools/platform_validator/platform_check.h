@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "QNN/QnnLog.h"
 #include "base/status.h"
 
 struct platform_report {
@@ -19,7 +20,8 @@ struct platform_report {
 /* Whether the graph is run, and in which type: some backends compute in fixed point only. */
 enum platform_test { PLATFORM_NO_TEST, PLATFORM_TEST_FLOATS, PLATFORM_TEST_BYTES };
 
-/* Fills the report, and runs the graph as `test` says. Never fails: what goes wrong is in the report. */
-void platform_check(const char *library, enum platform_test test, struct platform_report *ret);
+/* Fills the report, and runs the graph as `test` says. Never fails: what goes wrong is in the report. `log` gets what the
+ * backend says up to QNN_LOG_LEVEL_INFO; NULL: it has no log. */
+void platform_check(const char *library, enum platform_test test, QnnLog_Callback_t log, struct platform_report *ret);
 
 #endif

@@ -114,7 +114,7 @@ static enum status validate(const struct validator *o)
             continue; /* the same library as HTP */
         reports[n].name = backends[i].title;
         library_path(o, backends[i].library, path, sizeof(path));
-        platform_check(path, o->test ? backends[i].test : PLATFORM_NO_TEST, &reports[n]);
+        platform_check(path, o->test ? backends[i].test : PLATFORM_NO_TEST, NULL, &reports[n]);
         show(o, &reports[n]);
         ok &= reports[n].supported || (all && !reports[n].found);
         ok &= !reports[n].tested || reports[n].passed;
