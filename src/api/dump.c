@@ -85,8 +85,12 @@ static const char *npy_type(enum dtype type)
 
     if (type == DT_B8)
         return "|b1";
-    if (type == DT_F16 || type == DT_F32 || type == DT_F64)
-        return bits == 16 ? "<f2" : bits == 32 ? "<f4" : "<f8";
+    if (type == DT_F16)
+        return "<f2";
+    if (type == DT_F32)
+        return "<f4";
+    if (type == DT_F64)
+        return "<f8";
     if (bits < 8)
         return "|u1";
     return dtype_is_signed(type) ? signed_of[bits] : unsigned_of[bits];
@@ -178,8 +182,10 @@ static void write_tensors(const char *path, const struct api_graph *g)
     str_add(&out, ", \"real\": \"(stored + offset) * scale\", \"tensors\": [");
     for (uint32_t i = 0; i < g->n_io; i++) {
         const struct tensor_desc *d = &g->io[i].tensor->desc;
-        str_addf(&out, "%s\n  { \"%s\": %" PRIu32 ", \"name\": ", i ? "," : "", i < g->n_inputs ? "input" : "output",
-                 i < g->n_inputs ? i : i - g->n_inputs);
+        const bool is_input = i < g->n_inputs;
+        const uint32_t number = is_input ? i : i - g->n_inputs;
+        str_add(&out, i ? ",\n" : "\n");
+        str_addf(&out, "  { \"%s\": %" PRIu32 ", \"name\": ", is_input ? "input" : "output", number);
         add_text(&out, g->io[i].tensor->name);
         str_addf(&out, ", \"type\": \"%s\", \"shape\": [", dtype_name(d->type));
         for (unsigned k = 0; k < d->rank; k++)

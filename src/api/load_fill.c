@@ -101,7 +101,7 @@ static void work(void *arg, unsigned worker)
 
 /* ---- a section -------------------------------------------------------------------------------------------------------- */
 
-/* What is written stays, in memory that is shared; it is only not in this process until somebody looks. */
+/* What is written stays, in memory that is shared; it only leaves this process until it is read again. */
 static void let_go(const struct fill *f, uint64_t first_chunk)
 {
     uintptr_t base = (uintptr_t)f->im->at + f->section->offset;

@@ -81,7 +81,9 @@ void log_mirror(enum log_level level, const char *fmt, va_list ap)
 
     vsnprintf(text, sizeof(text), fmt, ap);
     const int n = snprintf(line, sizeof(line), "%9.6f %d %-7s openqnn: %s\n", seconds, (int)getpid(), words[level], text);
-    const size_t size = n < 0 ? 0 : (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
+    if (n <= 0)
+        return;
+    const size_t size = (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1;
     if (path[0])
         line_append(path, line, size);
     else

@@ -125,8 +125,10 @@ static bool means_nothing(const char *name, const char *value, char *sentence, s
         const char *other = nearest(name);
         if (is_free(name))
             return false;
-        snprintf(sentence, size, "%s is no variable of openqnn and changes nothing%s%s%s", name,
-                 other ? "; did you mean " : "", other ? other : "", other ? "?" : "");
+        if (other)
+            snprintf(sentence, size, "%s is no variable of openqnn and changes nothing; did you mean %s?", name, other);
+        else
+            snprintf(sentence, size, "%s is no variable of openqnn and changes nothing", name);
         return true;
     }
     if (row->words && !is_one_of(row->words, value)) {

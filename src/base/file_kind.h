@@ -35,7 +35,7 @@ enum file_kind file_kind_of(const void *data, size_t size);
 
 /* "an ELF file"; for FILE_OTHER "of no kind that is known here". */
 const char *file_kind_name(enum file_kind kind);
-/* What to do with such a file: a sentence without a full stop; "" when there is nothing to say. */
+/* What to do with such a file: a sentence without a full stop; "" where there is no advice. */
 const char *file_kind_advice(enum file_kind kind);
 
 /* For readers that failed with `st` on bytes that should have been of the kind `wanted`, which people call `name` ("an ONNX

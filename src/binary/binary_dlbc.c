@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors between operators that a device moves compressed (ENABLE_DLBC). How small they get depends on what is computed,
- * which nobody knows when a graph is prepared, so shares are those that were measured on real networks with real inputs, by
+ * which is not known when a graph is prepared, so shares are those that were measured on real networks with real inputs, by
  * the codes that constants are stored with, the better of sparse and groups for each tensor (bench/dlbc.c; docs/cost.md has
  * how and what). */
 #include "binary/binary_format.h"

@@ -111,7 +111,11 @@ static enum status read_table(const struct prof_log *log, uint32_t first, struct
 {
     const struct prof_log_record *r = &log->records[first];
 
-    ret->root = find_event(r, LINT) ? LINT : find_event(r, CYCLES) ? CYCLES : 0;
+    ret->root = 0;
+    if (find_event(r, LINT))
+        ret->root = LINT;
+    else if (find_event(r, CYCLES))
+        ret->root = CYCLES;
     ret->mhz = clock_of(r);
     if (!ret->root || !ret->mhz)
         return ST_OK;

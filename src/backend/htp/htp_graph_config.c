@@ -337,7 +337,7 @@ static const struct htp_option option_rows[] = {
         .test = "test_htp_cores.c: test_work_is_split, test_htp_limits.c: test_cores",
         .effect = "each core of the device computes as large a part of every operator, in lines or channels: in "
                   "the binary, the estimate, profiles (per core 2010 to 2016, 30022 and 30023, bytes exchanged "
-                  "30024) and the timeline. This computer's threads work as ever, with the same bits. More "
+                  "30024) and the timeline. This computer's threads compute as before, with the same bits. More "
                   "cores than the SoC has are refused, also when a binary is loaded, and more than one together "
                   "with PARALLEL_GRAPH_EXECUTION_CONFIG, weight sharing or a shared spill-fill buffer"),
     OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG, .take = take_parallel, .test = "test_htp_yield.c: test_concurrency",

@@ -258,7 +258,7 @@ void htp_lint(const struct binary_graph *g, struct prof *prof, int32_t parent)
                        .now = mem_array(uint32_t, g->n_nodes) };
     bool ok = s.lints && s.edges && s.moments && s.activation && s.busy && s.now;
 
-    if (ok && g->timeline.n_spans) { /* a profile without memory has fewer events, as ever */
+    if (ok && g->timeline.n_spans) { /* without memory a profile has fewer events */
         find_activations(&s);
         list_edges(&s);
         give_moments(&s);
