@@ -36,6 +36,9 @@ enum { DAY_MS = 86400000 };
 
 static const struct environment_row rows[] = {
     TEXT("COUNTS"),
+    WORDS("DEVICE_CHECK", "warn error report"),
+    TEXT("DEVICE_CHECK_FILE"),
+    TEXT("DEVICE_CHECK_SOCS"), /* its reader refuses unknown ones */
     TEXT("DUMP"),
     NUMBER("DUMP_RUNS", 0, INT_MAX),
     TEXT("FAULT"),

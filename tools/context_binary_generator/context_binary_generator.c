@@ -6,11 +6,12 @@
 
 #include "base/str.h"
 #include "common/tool_log.h"
+#include "context_binary_generator/device_check_show.h"
 #include "session/session.h"
 
 struct generator {
     struct session_options session;
-    const char *binary_file, *backend_binary, *data_format;
+    const char *binary_file, *backend_binary, *data_format, *check_socs, *check_file;
     uint32_t mem_type;
 };
 
@@ -39,6 +40,11 @@ static const struct tool_option options[] = {
       .help = "How clients will give inputs and outputs: plain memory (default) or registered memory." },
     { "data_format_config", OPT_STRING, AT(data_format), .argument = "FILE",
       .help = "Formats of inputs and outputs on devices that have them." },
+    { "check_device", OPT_STRING, AT(check_socs), .argument = "SOC[,SOC...]",
+      .help =
+          "Says what of the model these SoCs would refuse (SM8350, 57), why, and what to do. Where one refuses something, "
+          "nothing is saved and the exit status is 1. libQnnHtp.so alone." },
+    { "check_file", OPT_STRING, AT(check_file), .argument = "FILE.json", .help = "The same as JSON; with --check_device." },
 
     { "binary_file", OPT_STRING, AT(binary_file), .argument = "NAME", .section = "What is written",
       .help = "The context binary goes to <output_dir>/NAME.bin. Without it the graphs are only prepared, to see whether "
@@ -66,6 +72,7 @@ static const struct tool_program program = {
     .examples =
         "  qnn-context-binary-generator --backend libQnnCpu.so --model libmodel.so --binary_file model --output_dir out\n"
         "  qnn-context-binary-utility --context_binary out/model.bin --summary\n"
+        "  qnn-context-binary-generator --backend libQnnHtp.so --dlc_path model.dlc --check_device SM8350,SM8650\n"
         "  qnn-net-run --backend libQnnCpu.so --retrieve_context out/model.bin --input_list list.txt\n",
 };
 
@@ -77,6 +84,8 @@ static enum status check_options(const struct generator *o)
               "exactly one of --model and --dlc_path is needed");
     RETURN_IF(o->data_format, ST_NOT_SUPPORTED,
               "--data_format_config needs a backend with camera formats, which this version does not have");
+    RETURN_IF(o->check_file && !o->check_socs, ST_INVALID_ARG, "--check_file %s needs --check_device with the SoCs to check",
+              o->check_file);
     return ST_OK;
 }
 
@@ -94,9 +103,13 @@ static enum status save(struct session *s, const char *name)
 
 static enum status generate(const struct generator *o, struct session *s, const char **stage)
 {
+    struct device_check_show check = { .file = -1 };
+
     *stage = "options";
     TRY(check_options(o));
     *stage = "Initialization";
+    if (o->check_socs)
+        TRY(device_check_begin(&check, o->check_socs));
     TRY(session_open(s, &o->session));
     *stage = "Composing Graphs";
     tool_say("Composing Graphs");
@@ -105,10 +118,13 @@ static enum status generate(const struct generator *o, struct session *s, const 
     *stage = "Finalizing Graphs";
     tool_say("Finalizing Graphs");
     TRY(session_finalize(s));
+    *stage = "Device check";
+    if (o->check_socs)
+        TRY(device_check_end(&check, o->check_file));
     *stage = "Saving the context";
     if (o->binary_file)
         TRY(save(s, o->binary_file));
-    else
+    else if (!o->check_socs)
         tool_log(TOOL_WARN, "no --binary_file NAME was given: the graphs were prepared, nothing is saved");
     if (o->backend_binary)
         tool_log(TOOL_WARN, "--backend_binary %s: backend \"%s\" has no binary of its own; nothing is written",

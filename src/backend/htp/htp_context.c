@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts of the HTP backend: their SoC, their session, and preparing graphs for them in libQnnHtpPrepare.so. */
+#include "backend/htp/htp_device_check.h"
 #include "backend/htp/htp_group.h"
 #include "backend/htp/htp_switch.h"
 
@@ -207,6 +208,17 @@ static enum status choose_precision(const struct backend_context *c, const struc
     return ST_OK;
 }
 
+/* The device as it is; what the client set for itself is not in the table of SoCs. */
+static enum status check_device(const struct backend_context *c, const struct htp_graph_cfg *settings,
+                                const struct ir_graph *graph)
+{
+    const struct rpc_soc *soc = c->soc_model ? rpc_soc_find(c->soc_model) : rpc_soc_of_arch(c->arch);
+    struct device_asked asked = { .vtcm_mb = settings->vtcm_mb_given ? settings->vtcm_mb : 0,
+                                  .weight_sharing = c->own.weight_sharing };
+
+    return htp_device_checks(soc, &asked, graph);
+}
+
 enum status htp_prepare(struct backend_context *c, const struct backend_graph_cfg *cfg, struct ir_graph *g,
                         struct cancel *cancel, struct binary_image *ret)
 {
@@ -215,6 +227,7 @@ enum status htp_prepare(struct backend_context *c, const struct backend_graph_cf
                                   .cfg = htp_graph_settings(cfg),
                                   .priority = cfg->priority,
                                   .cancel = cancel };
+    TRY(check_device(c, &a.cfg, g));
     TRY(choose_precision(c, g, &a.cfg));
     TRY(htp_check_weights16(g));
     a.vtcm_mb = a.cfg.vtcm_max || a.cfg.vtcm_mb > c->vtcm_mb ? c->vtcm_mb : a.cfg.vtcm_mb;
