@@ -189,7 +189,9 @@ static void test_cancelled(void **state)
     bool in_the_middle = false;
     open_batch(&b, NULL);
     for (uint32_t i = 0; i < TRIES && !in_the_middle; i++) {
-        struct cancel late = { .deadline_ns = clock_ns() + 1000 * (i % 64) };
+        /* Up to 64 us, and up to twice as late in each further round: instrumented code takes longer to begin. */
+        const uint64_t late_ns = (UINT64_C(1000) << i / 64 % 10) * (i % 64);
+        struct cancel late = { .deadline_ns = clock_ns() + late_ns };
         struct rpc_run r = run_of(&b, MOST);
         r.cancel = &late;
         fill(&b, MOST);

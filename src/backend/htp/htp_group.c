@@ -459,10 +459,12 @@ bool htp_group_has_backup(const struct backend_context *c)
 bool htp_group_staging(struct backend_context *c, struct htp_session *s, uint64_t bytes, struct htp_shared *ret)
 {
     struct htp_group *g = c->group;
-    if (!g || !g->shared[HTP_GROUP_STAGING] || bytes > g->bytes[HTP_GROUP_STAGING])
+    if (!g || !g->shared[HTP_GROUP_STAGING])
         return false;
+
     pthread_mutex_lock(&g->lock);
-    struct place *p = find_place(g, s);
+    const bool fits = bytes <= g->bytes[HTP_GROUP_STAGING];
+    struct place *p = fits ? find_place(g, s) : NULL;
     if (p)
         enter_place(c, p, s);
     bool there = p && (p->buffers[HTP_GROUP_STAGING].at || make_buffer(g, p, NULL, HTP_GROUP_STAGING) == ST_OK);
