@@ -88,15 +88,27 @@ static void name_what_exists(struct server *s, struct rpc_request *q)
 static void handle(struct server *s, const struct rpc_request *q)
 {
     struct rpc_reply r, checked;
-    int fd = q->type == RPC_AREA ? s->area_fd : q->type == RPC_MAP && q->map.writable ? buffer_fd : binary_fd;
+    int fds[2] = { binary_fd, binary_fd }; /* the second one: what a joined mapping goes on with */
+    if (q->type == RPC_AREA)
+        fds[0] = s->area_fd;
+    else if (q->type == RPC_MAP && q->map.writable)
+        fds[0] = fds[1] = buffer_fd;
     status_clear();
-    worker_handle(s->w, q, &fd, &r);
+    worker_handle(s->w, q, fds, &r);
     require(rpc_reply_check(&r, sizeof(r), q, &checked) == ST_OK);
     require(r.status == ST_OK || r.text[0]);
     if (r.status == ST_OK && q->type == RPC_MAP)
         s->maps[s->n_maps++ % IDS] = r.map.id, s->n_maps = s->n_maps > IDS ? IDS : s->n_maps;
     if (r.status == ST_OK && q->type == RPC_LOAD)
         s->programs[s->n_programs++ % IDS] = r.load.program, s->n_programs = s->n_programs > IDS ? IDS : s->n_programs;
+}
+
+/* How many descriptors belong to a request. */
+static unsigned fds_of(const struct rpc_request *q)
+{
+    if (q->type == RPC_MAP)
+        return q->map.rest_bytes ? 2 : 1;
+    return q->type == RPC_HELLO || q->type == RPC_AREA;
 }
 
 static void step_request(struct server *s, struct input *in)
@@ -109,7 +121,7 @@ static void step_request(struct server *s, struct input *in)
             require(q.type < RPC_TYPES);
     memcpy(&q, bytes, sizeof(q));
     q.magic = RPC_MAGIC, q.zero = 0, q.type %= RPC_TYPES;
-    require(rpc_request_check(&q, sizeof(q), q.type == RPC_HELLO || q.type == RPC_MAP || q.type == RPC_AREA, &q) == ST_OK);
+    require(rpc_request_check(&q, sizeof(q), fds_of(&q), &q) == ST_OK);
     name_what_exists(s, &q);
     handle(s, &q);
 }
@@ -249,18 +261,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s.area = area;
     for (uint8_t kind; take(&in, &kind, 1);)
         switch (kind % STEPS) {
-        case STEP_REQUEST:
-            step_request(&s, &in);
-            break;
-        case STEP_RUN:
-            step_run(&s, &in);
-            break;
-        case STEP_REPLY:
-            step_reply(&in);
-            break;
-        case STEP_ANSWER:
-            step_answer(&s, &in);
-            break;
+        case STEP_REQUEST: step_request(&s, &in); break;
+        case STEP_RUN: step_run(&s, &in); break;
+        case STEP_REPLY: step_reply(&in); break;
+        case STEP_ANSWER: step_answer(&s, &in); break;
         }
     worker_free(s.w);
     shared_unmap(area, AREA);
