@@ -13,7 +13,7 @@ prefix := $(abspath $(patsubst ~%,$(HOME)%,$(PREFIX)))
 sanitized_suites := unit api kernels passes rpc threads clients
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check bench install suite asan ubsan tsan fuzz torture soak format clean coverage lint mutants reproducible sbom
+.PHONY: help setup build demo check bench install uninstall suite asan ubsan tsan fuzz torture soak format clean coverage lint mutants reproducible sbom
 
 help:
 	@echo 'openqnn $(shell scripts/version)'
@@ -23,6 +23,7 @@ help:
 	@echo '  make bench                speed of kernels, networks, calls and sessions (docs/bench.md); PARTS="kernels models" for some of it'
 	@echo '  make build                libraries and tools, in $(BUILD)/'
 	@echo '  make install PREFIX=DIR   the SDK tree, by default in $(PREFIX)'
+	@echo '  make uninstall PREFIX=DIR remove what make install put there, and nothing else'
 	@echo '  make suite CLIENT=ggml-qnn SUITE_SRC=DIR  tests of a client, built from its source (docs/clients.md)'
 	@echo '  make suite CLIENT=mnn SUITE_BUILD=DIR     tests of a client that its own build has built; executorch, litert, onnxruntime'
 	@echo '  make asan | ubsan | tsan  tests under one sanitizer'
@@ -58,7 +59,11 @@ bench: build
 install: build
 	@meson configure $(BUILD) -Dprefix=$(prefix)
 	@meson install -C $(BUILD) --quiet
+	@scripts/installed_files note $(BUILD)/meson-logs/install-log.txt '$(DESTDIR)$(prefix)'
 	@echo 'installed in $(DESTDIR)$(prefix); use it with: . $(DESTDIR)$(prefix)/bin/envsetup.sh'
+
+uninstall:
+	@scripts/installed_files remove '$(DESTDIR)$(prefix)'
 
 # A tree of its own, so that what is tested is what was built last. SUITE_ARGS: options of scripts/suites/run.
 suite:
