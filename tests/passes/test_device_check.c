@@ -56,6 +56,7 @@ static const struct pair {
     { "no-htp", { "SDM865", "SM8350" }, { RELU, RELU }, { { 0 } } },
     { "arch-unknown", { "SM4375", "SM8350" }, { RELU, RELU }, { { 0 } } },
     { "vtcm", { "SM7325", "SM7325" }, { RELU, RELU }, { { .vtcm_mb = 3 }, { .vtcm_mb = 2 } } },
+    { "option-arch", { "SM8750", "SM8850" }, { RELU, RELU }, { { .options = UINT32_MAX }, { .options = UINT32_MAX } } },
     { "weight-sharing", { "SM8475", "SM8550" }, { RELU, RELU }, { { .weight_sharing = true }, { .weight_sharing = true } } },
     { "float",
       { "SM8475", "SM8550" },

@@ -64,7 +64,7 @@ class DeviceCheck(support.ToolTest):
         self.assertEqual(done.returncode, 1)
         old, new = ({f["rule"]: f for f in c["findings"] if f["node"] is None} for c in checks)
         self.assertEqual(set(old), {"vtcm", "weight-sharing"})
-        self.assertIn("vtcm_mb is 8; the SoC has 2", old["vtcm"]["detail"])
+        self.assertIn("8 MB are asked for; the SoC has 2", old["vtcm"]["detail"])
         self.assertEqual(new, {})
 
     def test_refused(self):

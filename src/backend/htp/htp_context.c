@@ -213,7 +213,9 @@ static enum status check_device(const struct backend_context *c, const struct ht
                                 const struct ir_graph *graph)
 {
     const struct rpc_soc *soc = c->soc_model ? rpc_soc_find(c->soc_model) : rpc_soc_of_arch(c->arch);
-    struct device_asked asked = { .vtcm_mb = settings->vtcm_mb_given ? settings->vtcm_mb : 0,
+    bool given = settings->vtcm_mb_given || settings->vtcm_bytes_given;
+    struct device_asked asked = { .vtcm_mb = given ? settings->vtcm_mb : 0,
+                                  .options = settings->given,
                                   .weight_sharing = c->own.weight_sharing };
 
     return htp_device_checks(soc, &asked, graph);

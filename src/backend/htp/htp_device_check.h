@@ -15,6 +15,7 @@ extern const char *const device_verdicts[]; /* fine unsure refused */
 /* What the client asks of the device beside the graph. */
 struct device_asked {
     uint32_t vtcm_mb; /* 0: it did not say */
+    uint32_t options; /* htp_graph_cfg.given */
     bool weight_sharing;
 };
 

@@ -5,6 +5,7 @@
  * Refused is what a current page, or the thread of a public project that has run into it, states of the device. A limit that only the public
  * edition 2.13 of the operator pages states makes unsure: later editions may have lifted it. */
 #include "backend/htp/htp_device_check.h"
+#include "backend/htp/htp_options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ static bool has_no_arch(struct device_case *k)
 
 static bool wants_vtcm(struct device_case *k)
 {
-    snprintf(k->detail, sizeof(k->detail), "vtcm_mb is %u; the SoC has %u", k->asked->vtcm_mb, k->soc->vtcm_mb);
+    snprintf(k->detail, sizeof(k->detail), "%u MB are asked for; the SoC has %u", k->asked->vtcm_mb, k->soc->vtcm_mb);
     return k->soc->has_htp && k->asked->vtcm_mb > k->soc->vtcm_mb;
 }
 
@@ -106,6 +107,18 @@ static bool wants_sharing(struct device_case *k)
 {
     snprintf(k->detail, sizeof(k->detail), "weight_sharing_enabled is set; the SoC is v%u", k->soc->arch);
     return k->asked->weight_sharing;
+}
+
+static bool wants_newer(struct device_case *k)
+{
+    for (size_t i = 0; i < htp_graph_options.n && k->soc->arch; i++) {
+        const struct htp_option *option = &htp_graph_options.rows[i];
+        snprintf(k->detail, sizeof(k->detail), "graph option %s needs v%u; the SoC is v%u", option->name, option->arch,
+                 k->soc->arch);
+        if (k->asked->options >> i & 1 && k->soc->arch < option->arch)
+            return true;
+    }
+    return false;
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------------ */
@@ -344,8 +357,10 @@ const struct device_rule device_rules[] = {
       "use the CPU or GPU backend there", has_no_htp, true },
     { "arch-unknown", "the SoC", "SoCs of unknown architecture", DEVICE_UNSURE, 0, false, "choice of ours: no public table says the architecture",
       "look the architecture up and check a SoC that has it", has_no_arch, true },
-    { "vtcm", "option vtcm_mb", "where the SoC has less", DEVICE_REFUSED, 0, false, GUIDE ": at most what the SoC has",
+    { "vtcm", "options vtcm_mb and VTCM_SIZE_IN_BYTES", "where the SoC has less", DEVICE_REFUSED, 0, false, GUIDE ": at most what the SoC has",
       "ask for that at most, or for 0: all", wants_vtcm, true },
+    { "option-arch", "graph options", "before the option's architecture", DEVICE_REFUSED, 0, false, GUIDE ": docs/htp-options.md has the architectures",
+      "leave the option out for these SoCs", wants_newer, true },
     { "weight-sharing", "option weight_sharing_enabled", "before v73", DEVICE_REFUSED, ARCH_SHARING, false, GUIDE ": v73 and later",
       "prepare a context without it for these SoCs", wants_sharing, true },
 
