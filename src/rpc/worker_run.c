@@ -214,8 +214,7 @@ static void do_run(struct worker *w, struct worker_program *p, const struct work
     c->notice_ns = p->seen_ns > c->submit_ns ? p->seen_ns - c->submit_ns : 0;
     c->exec_ns = c->n_marks = c->beside = 0;
     c->yields = p->yields;
-    if (p->g->n_io)
-        memset(p->io, 0, p->g->n_io * sizeof(p->io[0]));
+    memset(p->io, 0, p->g->n_io * sizeof(p->io[0]));
     enum status st = run(w, p);
     c->worker_ns = clock_ns() - begin;
     answer(c, st); /* the area stays until this program counts as idle */

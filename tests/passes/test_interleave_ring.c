@@ -334,12 +334,17 @@ static void *abort_main(void *arg)
     return NULL;
 }
 
+/* The graph has no inputs and outputs; lists of none are no null pointers all the same. */
+static struct exec_binding no_io;
+static struct rpc_call_io none_asked;
+
 static void make_programs(void)
 {
     static const struct binary_graph graph = { .info = { .name = "g" } };
     for (uint32_t i = 0; i < PROGRAMS; i++) {
         now.links[i] = (struct link_program){ .id = i, .ring = &now.ring, .area = &now.areas[i] };
-        now.programs[i] = (struct worker_program){ .id = i, .g = &graph, .area = &now.areas[i] };
+        now.programs[i] =
+            (struct worker_program){ .id = i, .g = &graph, .area = &now.areas[i], .io = &no_io, .asked = &none_asked };
         now.programs[i].exec = (struct exec_program *)((uint8_t *)&now + i + 1);
     }
     now.session.cores = 2;
