@@ -150,6 +150,7 @@ class Doctor(support.ToolTest):
         self.healthy(done, found)
         self.only(found, "environment", "warn", "OPENQNN_ISA=sse9 is ignored", "ref avx2")
         self.only(found, "environment", "warn", "OPENQNN_LANSE", "did you mean OPENQNN_LANES?")
+        self.assertEqual(len(found["CPU"] + found["HTP"] + found["LPAI"]), 3)  # told once, though each library warns
         self.only(found, "kernels", "ok" if "avx2" in found["processor"][0]["seen"] else "warn")
         done, found = self.examine(OPENQNN_ISA="ref", OPENQNN_SESSION="inproc")
         self.healthy(done, found)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/str.h"
 #include "doctor/doctor.h"
 #include "platform_validator/platform_check.h"
@@ -47,6 +48,27 @@ static void keep_behind(const char *line, const char *mark, char *ret, size_t si
     ret[strcspn(ret, "\n")] = 0;
 }
 
+struct known {
+    const char *line;
+    bool said;
+};
+
+static void compare_sentence(void *arg, const char *sentence)
+{
+    struct known *known = arg;
+
+    known->said |= strstr(known->line, sentence) != NULL;
+}
+
+/* Each library warns of variables that mean nothing; they have a finding of their own. */
+static bool is_of_environment(const char *line)
+{
+    struct known known = { .line = line };
+
+    environment_check(compare_sentence, &known);
+    return known.said;
+}
+
 __attribute__((format(printf, 1, 0))) static void listen(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args)
 {
     char line[1024];
@@ -55,7 +77,7 @@ __attribute__((format(printf, 1, 0))) static void listen(const char *fmt, QnnLog
     vsnprintf(line, sizeof(line), fmt, args);
     keep_behind(line, LOCKED, listener->guards, sizeof(listener->guards));
     keep_behind(line, DEVICE, listener->device, sizeof(listener->device));
-    if (level == QNN_LOG_LEVEL_WARN)
+    if (level == QNN_LOG_LEVEL_WARN && !is_of_environment(line))
         keep_behind(line, "", listener->warning, sizeof(listener->warning));
 }
 
