@@ -127,6 +127,15 @@ class Doctor(support.ToolTest):
         self.healthy(done, {**found, "HTP": found["HTP"][:1]})
         self.only(found, "HTP", "warn", "was left out")
 
+    def test_skel_of_another_folder(self):
+        first, second = self.copy("first"), self.copy("second")
+        with open(os.path.join(second, "libQnnHtpV73Skel.so"), "ab") as file:
+            file.write(b"another build")
+        for paths, place in (({}, first), ({"ADSP_LIBRARY_PATH": second}, second)):
+            done, found = self.examine(libraries=first + ":" + second, **paths)
+            self.healthy(done, found)
+            self.only(found, "copies", "warn", "libQnnHtpV73Skel.so: first comes " + os.path.realpath(place))
+
     def test_damaged_library(self):
         folder = self.copy("copy")
         self.write("copy/libQnnCpu.so", "no library\n")

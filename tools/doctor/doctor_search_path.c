@@ -133,6 +133,21 @@ static void add_copy(struct copies *c, const char *path)
         snprintf(c->paths[c->n++], PATH_MAX, "%s", real);
 }
 
+/* Sessions look for their skel along ADSP_LIBRARY_PATH before anywhere else. */
+static void add_skels(struct copies *c, const char *name)
+{
+    const char *list = getenv("ADSP_LIBRARY_PATH");
+
+    while (list && *list) {
+        char path[2 * PATH_MAX];
+        const size_t n = strcspn(list, ":;");
+        snprintf(path, sizeof(path), "%.*s/%s", (int)n, list, name);
+        if (n)
+            add_copy(c, path);
+        list += n + (list[n] != 0);
+    }
+}
+
 static bool same_bytes(const char *a, const char *b)
 {
     struct tool_file first = { 0 }, second = { 0 };
@@ -201,6 +216,8 @@ static void look_at_copies(struct search *s, struct doctor *d)
             backend = libraries[k].backend;
             add_copy(&c, s->opened[k].path);
         }
+        if (strstr(s->names[i], "Skel.so"))
+            add_skels(&c, s->names[i]);
         for (size_t k = 0; k < s->n_folders; k++) {
             char path[2 * PATH_MAX];
             snprintf(path, sizeof(path), "%s/%s", s->folders[k], s->names[i]);
