@@ -83,6 +83,7 @@ class CommandLine(support.ToolTest):
         self.fails("qnn-model-lib-generator", "-c", source, "-t", "aarch64-android", says="no target this SDK can build")
         self.fails("qnn-model-lib-generator", "-c", self.write("bad.c", "int x = ;\n"), says="the compiler refused the source")
         self.fails("qnn-model-lib-generator", "-c", "none.cpp", says="cannot open the source")
+        self.fails("qnn-model-lib-generator", "-c", os.path.join(support.DIGITS, "model.c"), "-l", "digits", "-o", ".", says=["_binary_obj_binary_", "give -b"])
 
     def test_compiler_of_several_words(self):
         """CC="ccache gcc" and the like: a program and its arguments, as make and meson understand it."""

@@ -111,7 +111,7 @@ static void library_name(const struct generator *o, struct str *to)
 
 /* ---- building --------------------------------------------------------------------------------------------------------- */
 
-static enum status run_compiler(char *const *argv, bool verbose)
+static enum status run_compiler(char *const *argv, bool verbose, bool has_weights)
 {
     pid_t pid;
     int state;
@@ -127,7 +127,8 @@ static enum status run_compiler(char *const *argv, bool verbose)
     while (waitpid(pid, &state, 0) < 0)
         RETURN_IF(errno != EINTR, ST_SYSTEM, "waiting for the compiler: %s", strerror(errno));
     RETURN_IF(!WIFEXITED(state) || WEXITSTATUS(state), ST_INVALID_ARG,
-              "the compiler refused the source; its messages are above");
+              "the compiler refused the source; its messages are above%s",
+              has_weights ? "" : ". Where they name _binary_obj_binary_…, the weights are missing: give -b MODEL.bin");
     return ST_OK;
 }
 
@@ -168,13 +169,14 @@ static enum status compile(const struct generator *o, const char *assembler, con
     RETURN_IF(access(o->source, R_OK), ST_IO, "cannot open the source \"%s\": %s", o->source, strerror(errno));
     TRY(find_headers(include + 2, sizeof(include) - 2));
     TRY(dot && str_eq(dot, ".c") ? compiler_words("CC", "gcc", arena, &words) : compiler_words("CXX", "g++", arena, &words));
-    const char *rest[] = { "-shared", "-fPIC", "-O2",     "-fvisibility=hidden",         include,
-                           "-o",      library, o->source, o->weights ? assembler : NULL, NULL };
+    /* -z defs: what is missing is told now, and not when the library is loaded. */
+    const char *rest[] = { "-shared", "-fPIC", "-O2",   "-Wl,-z,defs", "-fvisibility=hidden",         include,
+                           "-o",      library, o->source,              o->weights ? assembler : NULL, NULL };
     const char **argv = arena_alloc_array(arena, words.n + sizeof(rest) / sizeof(rest[0]), sizeof(*argv));
     RETURN_IF(!argv, ST_NO_MEMORY, "command line of the compiler");
     memcpy(argv, words.items, words.n * sizeof(*argv));
     memcpy(argv + words.n, rest, sizeof(rest));
-    return run_compiler((char *const *)argv, o->verbose);
+    return run_compiler((char *const *)argv, o->verbose, o->weights != NULL);
 }
 
 /* The compiler writes elsewhere: what it leaves when it fails is not for the user. */
