@@ -43,7 +43,7 @@ bool backend_has_op(const struct backend *b, enum op_id op)
 }
 
 /* Bind for show: kernels refuse what they cannot compute, and say why. */
-static enum status try_bind(const struct op_call *c)
+enum status backend_try_bind(const struct op_call *c)
 {
     struct kernel_bound bound;
     CLEANUP(mem_freep) void *args = mem_zalloc(kernel_args_size(c->op->id));
@@ -60,7 +60,7 @@ enum status backend_supports(const struct backend *b, const struct op_call *c)
     if (c->op->id == OP_If && op_has(c, "then_graph"))
         return ST_OK;
     TRY(op_backend_takes(b->facts, c));
-    return b->try_kernel ? b->try_kernel(c) : try_bind(c);
+    return b->try_kernel ? b->try_kernel(c) : backend_try_bind(c);
 }
 
 static const struct {

@@ -317,6 +317,7 @@ void backend_log(uint32_t level, const char *fmt, ...) __attribute__((format(pri
  * op_check; a refusal names the operator, the types seen and what there is. */
 bool backend_has_op(const struct backend *b, enum op_id op);
 enum status backend_supports(const struct backend *b, const struct op_call *c);
+enum status backend_try_bind(const struct op_call *c);       /* kernels refuse what they cannot compute, and say why */
 bool backend_capable(const struct backend *b, uint32_t key); /* the property key is answered SUPPORTED */
 
 /* Op packages of this computer's code (package_config.c): what they are given, and how exec runs nodes of those that are

@@ -75,21 +75,33 @@ class DeviceCheck(support.ToolTest):
         self.fails(*generator, support.CPU, *model, "--check_device", "SM8350", says="use libQnnHtp.so")
 
     def test_any_program(self):
-        """The variables: one warning per rule, a refusal, lines of JSON; without them nothing."""
+        """The variables: one warning per rule, a refusal of the operator, lines of JSON; without them nothing."""
         model = self.convert()
         said = {}
         for mode in (None, "warn", "error", "report"):
             env = {"OPENQNN_DEVICE_CHECK_SOCS": "SM8350", "OPENQNN_DEVICE_CHECK_FILE": self.path("%s.jsonl" % mode)}
             said[mode] = self.generate(*model, "--binary_file", str(mode), more_env=dict(env, **({"OPENQNN_DEVICE_CHECK": mode} if mode else {})))
         self.assertEqual([said[m].returncode for m in (None, "warn", "error", "report")], [0, 0, 1, 0])
-        for mode in ("warn", "error", "report"):
+        for mode in ("warn", "report"):
             self.assertEqual(json.loads(self.read("%s.jsonl" % mode))["refused"], 2)
         self.assertFalse(os.path.exists(self.path("None.jsonl")))
         warned = said["warn"].stdout + said["warn"].stderr
         self.assertEqual((warned.count("by rule float"), warned.count("by rule softmax-axis")), (1, 1))
+        self.assertIn("Composing Graphs", said["error"].stderr)
         self.assertIn("refused by rule float", said["error"].stderr)
         for mode in (None, "report"):
             self.assertNotIn("by rule", said[mode].stdout + said[mode].stderr)
+
+    def test_refused_graph(self):
+        """What no operator is to blame for is refused when the graph is finalized."""
+        env = {"OPENQNN_DEVICE_CHECK": "error", "OPENQNN_DEVICE_CHECK_SOCS": "SM8650,SDM865", "OPENQNN_DEVICE_CHECK_FILE": self.path("e.jsonl")}
+        done = self.generate("--model", self.build_digits(), more_env=env)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Finalizing Graphs", done.stderr)
+        self.assertIn("refused by rule no-htp", done.stderr)
+        self.assertEqual([json.loads(line)["soc"] for line in self.read("e.jsonl").splitlines()], ["SM8650", "SDM865"])
+        self.assertEqual(self.generate("--model", self.path("libs", "x86_64-linux-clang", "libdigits.so"),
+                                       more_env=dict(env, OPENQNN_DEVICE_CHECK_SOCS="SM8650")).returncode, 0)
 
     def test_own_device(self):
         """Without a list it is the device of the program."""

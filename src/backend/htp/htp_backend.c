@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of libQnnHtp.so: a virtual SoC whose DSP is another process. */
+#include "backend/htp/htp_device_check.h"
 #include "backend/htp/htp_group.h"
 
 static const struct backend backend_htp = {
@@ -15,6 +16,7 @@ static const struct backend backend_htp = {
     .limits = { .max_async_depth = HTP_MAX_ASYNC, .async_depth = 16 },
     .column = COLUMN_HTP,
     .facts = OP_BACKEND_HTP,
+    .try_kernel = htp_device_takes,
     .context_config = htp_context_config,
     .context_property = htp_context_property,
     .graph_property = htp_graph_property,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/htp/htp_backend.h"
 #include "base/line_append.h"
 #include "base/mem.h"
 
@@ -223,10 +223,28 @@ static enum status check_soc(const struct rpc_soc *soc, const struct device_aske
     return strcmp(mode, "error") == 0 ? refuse(&r) : ST_OK;
 }
 
+/* The next SoC of OPENQNN_DEVICE_CHECK_SOCS; `list` moves on. */
+static enum status next_soc(const char **list, const struct rpc_soc **ret)
+{
+    char name[32] = "";
+    size_t n = strcspn(*list, ",");
+
+    if (n < sizeof(name))
+        memcpy(name, *list, n);
+    *ret = name[0] ? rpc_soc_find_name(name) : NULL;
+    RETURN_IF(!*ret, ST_INVALID_CONFIG,
+              "device check: \"%.*s\" is no known SoC; names like SM8550 or model numbers are expected, with commas "
+              "between them",
+              (int)n, *list);
+    *list += n + ((*list)[n] == ',');
+    return ST_OK;
+}
+
 enum status htp_device_checks(const struct rpc_soc *own, const struct device_asked *asked, const struct ir_graph *g)
 {
     const char *mode = getenv("OPENQNN_DEVICE_CHECK");
     const char *list = getenv("OPENQNN_DEVICE_CHECK_SOCS");
+    const struct rpc_soc *soc;
     bool known = mode && (strcmp(mode, "warn") == 0 || strcmp(mode, "error") == 0 || strcmp(mode, "report") == 0);
 
     if (!known) /* unset, or told when the backend was created */
@@ -234,17 +252,49 @@ enum status htp_device_checks(const struct rpc_soc *own, const struct device_ask
     if (!list || !*list)
         return own ? check_soc(own, asked, g, mode) : ST_OK;
     while (*list) {
-        char name[32] = "";
-        size_t n = strcspn(list, ",");
-        if (n < sizeof(name))
-            memcpy(name, list, n);
-        const struct rpc_soc *soc = name[0] ? rpc_soc_find_name(name) : NULL;
-        RETURN_IF(!soc, ST_INVALID_CONFIG,
-                  "device check: \"%.*s\" is no known SoC; names like SM8550 or model numbers are expected, with commas "
-                  "between them",
-                  (int)n, list);
+        TRY(next_soc(&list, &soc));
         TRY(check_soc(soc, asked, g, mode));
-        list += n + (list[n] == ',');
     }
     return ST_OK;
+}
+
+/* ---- one operator ----------------------------------------------------------------------------------------------------- */
+
+static enum status check_call(const struct rpc_soc *soc, const struct op_call *c)
+{
+    const struct device_asked nothing = { 0 };
+    CLEANUP(mem_freep) struct device_case *k = mem_zalloc(sizeof *k);
+
+    RETURN_IF(!k, ST_NO_MEMORY, "no memory for the device check");
+    *k = (struct device_case){ .soc = soc, .asked = &nothing, .view.call = *c };
+    for (const struct device_rule *rule = device_rules; rule->id; rule++)
+        RETURN_IF(!rule->of_graph && rule->verdict == DEVICE_REFUSED && applies(rule, k) && rule->breaks(k),
+                  ST_NOT_SUPPORTED,
+                  "%s \"%s\" on %s: refused by rule %s of the device check: %s; source: %s; %s (or unset "
+                  "OPENQNN_DEVICE_CHECK)",
+                  c->op->name, c->node ? c->node : "", soc->name, rule->id, k->detail, rule->source, rule->remedy);
+    return ST_OK;
+}
+
+static enum status check_all(const struct op_call *c)
+{
+    const char *mode = getenv("OPENQNN_DEVICE_CHECK");
+    const char *list = getenv("OPENQNN_DEVICE_CHECK_SOCS");
+    const struct rpc_soc *soc;
+
+    if (!mode || strcmp(mode, "error") != 0)
+        return ST_OK;
+    if (!list || !*list)
+        return check_call(htp_soc_used(), c); /* no device is named here */
+    while (*list) {
+        TRY(next_soc(&list, &soc));
+        TRY(check_call(soc, c));
+    }
+    return ST_OK;
+}
+
+enum status htp_device_takes(const struct op_call *c)
+{
+    TRY(check_all(c));
+    return backend_try_bind(c);
 }

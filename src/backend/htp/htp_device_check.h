@@ -23,7 +23,7 @@ struct device_asked {
 struct device_case {
     const struct rpc_soc *soc;
     const struct device_asked *asked;
-    const struct ir_graph *g;
+    const struct ir_graph *g;   /* NULL: an operator alone, in `view` */
     const struct ir_node *node; /* NULL for rules of graphs */
     struct ir_call view;
     char detail[320]; /* what breaks the rule */
@@ -61,6 +61,10 @@ void device_report_json(const struct device_report *r, struct str *out); /* one 
 
 /* What OPENQNN_DEVICE_CHECK and its companions ask for; own: the device of the client. */
 enum status htp_device_checks(const struct rpc_soc *own, const struct device_asked *asked, const struct ir_graph *g);
+
+/* The same about one operator, when it is validated or added, where OPENQNN_DEVICE_CHECK=error: those rules that refuse, as
+ * far as they need no graph. Then what kernels say. */
+enum status htp_device_takes(const struct op_call *c);
 
 /* 16-bit weights beside 16-bit activations (htp_weights16.c). most: the largest weight, where that is the matter. */
 enum weights16 { WEIGHTS16_NONE, WEIGHTS16_FINE, WEIGHTS16_OPERATOR, WEIGHTS16_RANGE };

@@ -21,7 +21,7 @@ enum { ARCH_FLOAT = 73, ARCH_WEIGHTS16 = 73, ARCH_SHARING = 73, MOST_RANK = 5, M
 
 static enum op_id op_of(const struct device_case *k)
 {
-    return k->node->op->id;
+    return k->view.call.op->id;
 }
 
 static const struct tensor_desc *input(const struct device_case *k, uint32_t i)
@@ -46,6 +46,8 @@ static bool is_fixed16(const struct tensor_desc *d)
 
 static bool is_constant(const struct device_case *k, uint32_t i)
 {
+    if (!k->g)
+        return k->view.call.in_data && i < k->view.call.n_in && k->view.call.in_data[i];
     uint32_t t = i < k->node->n_in ? k->node->in[i] : IR_NONE;
     return t != IR_NONE && k->g->tensors.at[t].role == IR_CONST;
 }
@@ -58,6 +60,8 @@ static bool is_product(enum op_id op)
 
 static const char *tensor_name(const struct device_case *k, bool out, uint32_t i)
 {
+    if (!k->g)
+        return "";
     uint32_t t = out ? k->node->out[i] : k->node->in[i];
     const char *name = t == IR_NONE ? NULL : k->g->tensors.at[t].name;
     return name ? name : "";
@@ -77,9 +81,11 @@ static bool tell_tensor(struct device_case *k, bool out, uint32_t i)
 {
     char text[DESC_TEXT_MAX];
     const struct tensor_desc *d = out ? output(k, i) : input(k, i);
+    const char *name = tensor_name(k, out, i);
+    const char *quote = name[0] ? "\"" : "";
 
-    snprintf(k->detail, sizeof(k->detail), "%s \"%.120s\" is %s", out ? "output" : "input", tensor_name(k, out, i),
-             desc_text(d, text));
+    snprintf(k->detail, sizeof(k->detail), "%s %u %s%.120s%s%sis %s", out ? "output" : "input", i, quote, name, quote,
+             name[0] ? " " : "", desc_text(d, text));
     return true;
 }
 
@@ -207,7 +213,7 @@ static bool is_silent(struct device_case *k)
 
 static enum weights16 weights16(const struct device_case *k, int32_t *most)
 {
-    return htp_weights16(k->g, k->node, most);
+    return k->g ? htp_weights16(k->g, k->node, most) : WEIGHTS16_NONE;
 }
 
 static bool has_weights16(struct device_case *k)
