@@ -136,6 +136,16 @@ class NetRun(support.ToolTest):
         self.succeeds(*self.args, "--input_list", "__,clip.txt")
         self.assertEqual(self.result("clip", "Result_0", "clip_out.raw"), [max(0, v) for v in range(-6, 6)])
 
+    def test_batches_that_were_not_meant(self):
+        """A float32 file for an 8-bit tensor is four batches of it: told once, and what to do."""
+        image = os.path.join(support.DIGITS, "images", "digit_7.raw")
+        self.write("list.txt", image + "\n" + image + "\n")
+        run = ("qnn-net-run", "--backend", support.CPU, "--model", self.build_digits(), "--input_list", "list.txt", "--output_dir", "out")
+        done = self.run_tool(*run, "--use_native_input_files")
+        self.assertEqual((done.returncode, done.stderr.count("taken as 4 executions")), (0, 1), done.stderr)
+        self.assertIn("leave out --use_native_input_files", done.stderr)
+        self.assertNotIn("executions", self.run_tool(*run).stderr)
+
     def test_sizes(self):
         self.write("short.raw", b"12345")
         self.write("clip.txt", "short.raw")

@@ -214,12 +214,31 @@ static enum status fit_line(struct graph_io *io, uint32_t line, const char *list
     return ST_OK;
 }
 
+/* A file of several times the size may be meant, or be of another type: told once. */
+static void warn_of_batches(const struct graph_io *io, uint32_t line, const char *list, uint32_t chunks)
+{
+    bool floats = false;
+
+    for (uint32_t i = 0; i < io->n_inputs; i++) {
+        const struct io_tensor *t = &io->inputs[i];
+        floats |= t->native && t->elements * sizeof(float) == chunks * t->bytes;
+    }
+    tool_log(TOOL_WARN, "%s:%u: the files hold %u times what an execution takes, and are taken as %u executions%s", list,
+             io->list.lines.at[line].number, chunks, chunks,
+             floats ? "; if they hold float32 numbers, leave out --use_native_input_files" : "");
+}
+
 static enum status make_jobs(struct graph_io *io, const char *list)
 {
+    bool told = false;
+
     for (uint32_t line = 0; line < io->n_lines;) {
         uint32_t chunks, n = 1;
         tool_progress("Checking input line", line, io->n_lines);
         TRY(fit_line(io, line, list, &chunks));
+        if (chunks > 1 && !told)
+            warn_of_batches(io, line, list, chunks);
+        told |= chunks > 1;
         uint64_t batch = io->n_inputs ? io->inputs[0].batch : 1;
         for (uint32_t next; !chunks && n < batch && line + n < io->n_lines; n++) {
             TRY(fit_line(io, line + n, list, &next));
