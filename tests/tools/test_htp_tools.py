@@ -71,6 +71,22 @@ class Htp(support.ToolTest):
         self.assertIn("polling 4321 us", events)
         self.assertIn("RPC (execute) time", events)
 
+    def test_summary(self):
+        """The summary names the SoC, the estimated time, and what of a session the context takes at least."""
+        self.generate()
+        text = self.succeeds("qnn-context-binary-utility", "--context_binary", "b/digits.bin", "--summary")
+        self.assertIn("SoC model 43 (SM8550, v73)", text)
+        cycles = int(re.search(r"cycles \(estimated\)\n +(\d+)", text)[1])
+        us, mhz = re.search(r"time \(estimated.*\n +([\d.]+)  us at (\d+) MHz", text).groups()
+        self.assertAlmostEqual(float(us), cycles / int(mhz), delta=.051)
+        least, unit, most = re.search(r"HTP session: at least ([\d.]+) (KiB|MiB); at most (\d+) such", text).groups()
+        least = float(least) * {"KiB": 1 << 10, "MiB": 1 << 20}[unit]
+        self.assertAlmostEqual(int(most), 3.75 * 2**30 / least, delta=1 + int(most) * .001)
+        done = self.run_tool("qnn-net-run", "--backend", support.HTP, "--retrieve_context", "b/digits.bin", "--input_list", "list.txt", "--output_dir", "out",
+                             more_env=dict(OPENQNN_LOG="info"))
+        charged = int(re.search(r"the context is on session 0 .*?: (\d+) of 4026531840 bytes", done.stderr)[1])
+        self.assertLessEqual(least, charged)
+
     def test_defaults(self):
         info = self.generate()
         got = [self.find(info, key) for key in ("socModel", "dspArch", "vtcmSize", "optimizationLevel", "numHvxThreads")]

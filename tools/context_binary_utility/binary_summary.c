@@ -2,9 +2,11 @@
 /* The description of a context binary for people, and the memory its graphs need. What the System API does not carry, the
  * plan of scratch memory above all, is read from the file itself. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "QNN/QnnTypes.h"
+#include "analysis/estimate.h"
 #include "base/str.h"
 #include "binary/binary.h"
 #include "common/tensor_text.h"
@@ -37,6 +39,46 @@ static void print_row(const char *name, uint64_t bytes, const char *note)
 }
 
 enum { MOST_EXPENSIVE = 5 };
+
+/* The address space of a session of the HTP: what a context takes of it decides how many fit. */
+#define SESSION_BYTES 4026531840.0
+
+/* The name of a SoC that the cost model knows, or NULL. */
+static const char *soc_name(uint32_t soc_model)
+{
+    for (const struct estimate_soc *soc = estimate_socs; soc->name; soc++) {
+        if (soc->soc_model == soc_model)
+            return soc->name;
+    }
+    return NULL;
+}
+
+static void print_time(const struct binary_graph *g, const struct estimate_device *soc)
+{
+    const uint32_t mhz = estimate_clock_mhz(soc);
+
+    if (mhz)
+        printf("  time (estimated, docs/cost.md says how well)\n    %12.1f  us at %u MHz\n", (double)g->info.cycles / mhz,
+               mhz);
+}
+
+/* What a session is charged for, as far as the file says: itself, and memory of each graph. Tables of the session, and
+ * buffers that the application registers, come on top, so the figures are a least and a most. */
+static void print_forecast(const struct binary *b, size_t size)
+{
+    double bytes = (double)size;
+    char text[32];
+
+    for (uint32_t i = 0; i < b->n_graphs; i++) {
+        const struct binary_graph_info *g = &b->graphs[i].info;
+        bytes += (double)(g->scratch_bytes + g->persistent_bytes + g->spill_fill_bytes + g->io_bytes);
+    }
+    printf("of the 3.75 GiB of addresses of an HTP session: at least %s", map_human((uint64_t)bytes, text, sizeof(text)));
+    if (bytes <= SESSION_BYTES)
+        printf("; at most %.0f such contexts fit into one\n", floor(SESSION_BYTES / bytes));
+    else
+        printf("; it does not fit: enable fewer graphs, or switch graphs (docs/contexts.md)\n");
+}
 
 /* The operators with the most estimated cycles, most first. */
 static void print_expensive(const struct binary_graph *g)
@@ -82,7 +124,7 @@ static uint32_t count_masks(const struct binary_graph *g)
     return count;
 }
 
-static void print_work(const struct binary_graph *g)
+static void print_work(const struct binary_graph *g, const struct estimate_device *soc)
 {
     static const struct {
         int place;
@@ -108,6 +150,7 @@ static void print_work(const struct binary_graph *g)
     if (i->vtcm_bytes)
         print_dma(g);
     if (i->cycles) {
+        print_time(g, soc);
         printf("  cycles (estimated)\n    %12" PRIu64 "  in all; most of them in\n", i->cycles);
         print_expensive(g);
     }
@@ -135,7 +178,7 @@ static void print_stored(const struct binary_graph *g)
         printf("    %12" PRIu64 " of %12" PRIu64 "  %5.1f%%  together\n", all, plain, 100.0 * (double)all / (double)plain);
 }
 
-static void print_memory(const struct binary_graph *g)
+static void print_memory(const struct binary_graph *g, const struct estimate_device *soc)
 {
     const struct binary_graph_info *i = &g->info;
     char note[128] = "";
@@ -167,7 +210,7 @@ static void print_memory(const struct binary_graph *g)
     print_row("constants", i->const_bytes, "");
     print_row("I/O", i->io_bytes, "in buffers of the application");
     print_stored(g);
-    print_work(g);
+    print_work(g, soc);
 }
 
 static const struct binary_graph *find_graph(const struct binary *b, const char *name)
@@ -185,13 +228,19 @@ void report_summary(const QnnSystemContext_BinaryInfo_t *info, const char *path,
     struct binary b;
     char buf[32];
     bool ours = binary_open(data, size, &b) == ST_OK;
+    const struct estimate_device soc = { .soc_model = c.socModel, .arch = ours ? b.target.arch : 0 };
     printf("%s: %zu bytes (%s)\n", path, size, map_human(size, buf, sizeof(buf)));
     printf("backend %s (id %u), build %s, core API %u.%u.%u, backend API %u.%u.%u", backend_name(c.backendId), c.backendId,
            c.buildId ? c.buildId : "", c.coreApiVersion.major, c.coreApiVersion.minor, c.coreApiVersion.patch,
            c.backendApiVersion.major, c.backendApiVersion.minor, c.backendApiVersion.patch);
+    const char *name = soc_name(c.socModel);
     if (c.socModel)
         printf(", SoC model %u", c.socModel);
+    if (name)
+        printf(" (%s, v%u)", name, soc.arch);
     printf("\n%u graph%s\n", c.numGraphs, c.numGraphs == 1 ? "" : "s");
+    if (ours && c.socModel)
+        print_forecast(&b, size);
     print_tensors("context", c.contextTensors, c.numContextTensors);
     for (uint32_t i = 0; i < c.numGraphs; i++) {
         const QnnSystemContext_GraphInfoV1_t *g = &c.graphs[i].graphInfoV1;
@@ -200,7 +249,7 @@ void report_summary(const QnnSystemContext_BinaryInfo_t *info, const char *path,
         print_tensors("input", g->graphInputs, g->numGraphInputs);
         print_tensors("output", g->graphOutputs, g->numGraphOutputs);
         if (plan)
-            print_memory(plan);
+            print_memory(plan, &soc);
     }
     if (ours)
         binary_close(&b);
