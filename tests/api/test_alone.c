@@ -111,7 +111,7 @@ static void test_alone(void **state)
     runs_in_a_session();
 }
 
-/* Stub and compiler of a folder in LD_LIBRARY_PATH go before the parts inside; the session is started as ever. */
+/* Stub and compiler of a folder in LD_LIBRARY_PATH go before the parts inside; the session is started in the same way. */
 static void test_library_path(void **state)
 {
     (void)state;

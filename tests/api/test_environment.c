@@ -78,7 +78,7 @@ static void test_populate(void **state)
     }
     assert_ptr_not_equal(TV(in).clientBuf.data, TV(in2).clientBuf.data);
 
-    /* Other buffers may be given as ever. */
+    /* Other buffers may still be given. */
     float y[AFFINE_N] = { 0 };
     OK(net_run(&net, x, y, AFFINE_N, AFFINE_N));
     assert_memory_equal(y, want, sizeof want);

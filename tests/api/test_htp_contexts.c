@@ -110,7 +110,7 @@ static void test_properties(void **state)
 
 /* ---- death ------------------------------------------------------------------------------------------------------------ */
 
-/* Every call on the context and its graphs, one kind of death: nobody has told the library yet. */
+/* Every call on the context and its graphs, one kind of death: the library does not know of it yet. */
 static void all_calls_say(Qnn_ContextHandle_t c, const struct net *n, const struct net *open)
 {
     static char file[BINARY];

@@ -128,7 +128,7 @@ static uint32_t draw(void)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
-/* Weights from -8 to 7, then one of them 8: two per byte, then as ever. */
+/* Weights from -8 to 7, then one of them 8: two per byte, then one per byte. */
 static void test_weights_packing(void **state)
 {
     (void)state;

@@ -282,7 +282,7 @@ static void test_in_file(void **state)
     }
 }
 
-/* The file is found by what is mapped, wherever in it that begins, and only where nobody has changed it. */
+/* The file is found by what is mapped, wherever in it that begins, and only where it was not written to. */
 static void test_budget_without_file(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void test_all_cores(void **state)
     munmap(data, file_bytes);
 }
 
-/* Each bit of a section counts, whoever looks at it. */
+/* Each bit of a section counts, with each reader. */
 static void test_damage(void **state)
 {
     (void)state;

@@ -135,7 +135,7 @@ static struct binary_image pack(const struct binary_image *plain)
     return im;
 }
 
-/* The plain file comes back byte by byte, whoever asks for it. */
+/* The plain file comes back byte by byte, for each reader. */
 static void test_file(void **state)
 {
     (void)state;
