@@ -2,8 +2,11 @@
 /* See dump.h. A dump never makes a call fail: what cannot be written is told once, and then no more is written. */
 #include "api/dump.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +18,28 @@
 #include "base/file_write.h"
 #include "base/str.h"
 
-enum { PATH_SIZE = 3072, NAME_SIZE = 120, USUAL_RUNS = 8, HEADER_STEP = 64 };
+enum { PATH_SIZE = 3072, FOLDER_MOST = 2800, NAME_SIZE = 120, USUAL_RUNS = 8, HEADER_STEP = 64 };
 
 static char folder[PATH_SIZE]; /* "": nothing is dumped */
 static uint32_t most_runs;     /* 0: all */
 static _Atomic bool stopped;
+
+/* What is no number is told by base/environment.c, and changes nothing. */
+static uint32_t read_runs(const char *text)
+{
+    char *end;
+    if (!text || !isdigit((unsigned char)*text))
+        return USUAL_RUNS;
+
+    const unsigned long n = strtoul(text, &end, 10);
+    return *end || n > INT_MAX ? USUAL_RUNS : (uint32_t)n;
+}
+
+/* The folder has the number of the parent, whose files a child would overwrite. */
+static void stop_in_child(void)
+{
+    atomic_store(&stopped, true);
+}
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -31,9 +51,13 @@ __attribute__((constructor)) static void begin(void)
         return;
 
     const int n = snprintf(folder, sizeof(folder), "%s/%.60s-%d", wanted, slash ? slash + 1 : own, (int)getpid());
-    if (n >= (int)sizeof(folder))
+    if (n >= FOLDER_MOST) {
         folder[0] = '\0';
-    most_runs = runs && *runs ? (uint32_t)strtoul(runs, NULL, 10) : USUAL_RUNS;
+        api_log(LOG_ERROR, "OPENQNN_DUMP has %zu letters; at most %d: nothing is dumped", strlen(wanted), FOLDER_MOST - 100);
+        return;
+    }
+    most_runs = read_runs(runs);
+    pthread_atfork(NULL, NULL, stop_in_child);
 }
 
 static void stop(const char *path, int error)

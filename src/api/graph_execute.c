@@ -367,7 +367,7 @@ enum status graph_run_execute(struct graph_run *r)
     if (prof)
         end_profile(r, &run, whole, st == ST_OK || st == ST_ENDED_EARLY);
     if (own)
-        profile_all_end(own, r->graph->name, r->at.called, r->at.ended);
+        profile_all_end(own, r->graph, r->at.called, r->at.ended);
     return st;
 }
 

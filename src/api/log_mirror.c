@@ -53,8 +53,10 @@ __attribute__((constructor)) static void begin(void)
         to_stderr(text);
         return;
     }
-    if (colon && snprintf(path, sizeof(path), "%s", colon + 1) >= (int)sizeof(path))
+    if (colon && snprintf(path, sizeof(path), "%s", colon + 1) >= (int)sizeof(path)) {
+        to_stderr("OPENQNN_LOG: the path of the file is too long; the log goes to standard error");
         path[0] = '\0';
+    }
     if (path[0] && !line_append(path, "", 0)) {
         snprintf(text, sizeof(text), "OPENQNN_LOG: %.1000s cannot be written (%s); the log goes to standard error", path,
                  strerrordesc_np(errno));

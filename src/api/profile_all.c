@@ -12,7 +12,7 @@
 #include "QNN/QnnSdkBuildId.h"
 #include "QNN/System/QnnSystemProfile.h"
 #include "api/log.h"
-#include "backend/backend.h"
+#include "api/objects.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 
@@ -21,10 +21,16 @@ enum { PATH_SIZE = 4096, MOST_RUNS = 10000, NS_PER_US = 1000 };
 static char path[PATH_SIZE];
 static _Atomic bool wanted;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the three below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the two below */
 static struct prof_log_writer *writer;
 static unsigned runs;
-static char names[16][128]; /* graphs by number, as the log wants them; further ones are number 0 */
+
+/* The log is the parent's. */
+static void stop_in_child(void)
+{
+    wanted = false;
+    writer = NULL;
+}
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -36,6 +42,10 @@ __attribute__((constructor)) static void begin(void)
 
     const int n = snprintf(path, sizeof(path), "%s-%.60s-%d.log", file, slash ? slash + 1 : own, (int)getpid());
     wanted = n > 0 && n < (int)sizeof(path);
+    if (!wanted)
+        api_log(LOG_ERROR, "OPENQNN_PROFILE has %zu letters; at most %d: nothing is profiled", strlen(file),
+                PATH_SIZE - 100);
+    pthread_atfork(NULL, NULL, stop_in_child);
 }
 
 __attribute__((destructor)) static void end(void)
@@ -57,19 +67,6 @@ struct prof *profile_all_begin(void)
     return profile_all_wanted() && prof_create(PROF_DETAILED, &prof) == ST_OK ? prof : NULL;
 }
 
-static uint32_t graph_number(const char *graph)
-{
-    enum { NAMES = sizeof(names) / sizeof(names[0]) };
-
-    for (uint32_t i = 0; i < NAMES; i++) {
-        if (!names[i][0])
-            snprintf(names[i], sizeof(names[i]), "%s", graph);
-        if (strncmp(names[i], graph, sizeof(names[i]) - 1) == 0)
-            return i;
-    }
-    return 0;
-}
-
 static enum status open_log(void)
 {
     const struct prof_log_header header = { .app_name = "OPENQNN_PROFILE",
@@ -80,7 +77,7 @@ static enum status open_log(void)
     return ST_OK;
 }
 
-static enum status append(struct prof *prof, const char *graph, uint64_t begin_ns, uint64_t end_ns)
+static enum status append(struct prof *prof, const struct api_graph *graph, uint64_t begin_ns, uint64_t end_ns)
 {
     if (!writer)
         TRY(open_log());
@@ -92,8 +89,8 @@ static enum status append(struct prof *prof, const char *graph, uint64_t begin_n
         events[i] = *prof_at(prof, i);
 
     struct prof_log_record record = { .method = QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE,
-                                      .graph = graph_number(graph),
-                                      .graph_name = graph,
+                                      .graph = graph->index,
+                                      .graph_name = graph->name,
                                       .start_us = begin_ns / NS_PER_US,
                                       .stop_us = end_ns / NS_PER_US,
                                       .n_events = n,
@@ -101,7 +98,7 @@ static enum status append(struct prof *prof, const char *graph, uint64_t begin_n
     return prof_log_append(writer, &record);
 }
 
-void profile_all_end(struct prof *prof, const char *graph, uint64_t begin_ns, uint64_t end_ns)
+void profile_all_end(struct prof *prof, const struct api_graph *graph, uint64_t begin_ns, uint64_t end_ns)
 {
     pthread_mutex_lock(&lock);
     const enum status st = wanted ? append(prof, graph, begin_ns, end_ns) : ST_OK;

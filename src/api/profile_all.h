@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct api_graph;
 struct prof;
 
 /* Whether executions are profiled; false again when the log is full or cannot be written. */
@@ -16,6 +17,6 @@ bool profile_all_wanted(void);
 struct prof *profile_all_begin(void);
 
 /* Appends it to the log and frees it. Times in ns of the clock of profiles. */
-void profile_all_end(struct prof *prof, const char *graph, uint64_t begin_ns, uint64_t end_ns);
+void profile_all_end(struct prof *prof, const struct api_graph *graph, uint64_t begin_ns, uint64_t end_ns);
 
 #endif

@@ -135,11 +135,11 @@ static bool means_nothing(const char *name, const char *value, char *sentence, s
         return true;
     }
     if (row->words && !is_one_of(row->words, value)) {
-        snprintf(sentence, size, "%s=%.60s is ignored; one of these is expected: %s", name, value, row->words);
+        snprintf(sentence, size, "%s=%.60s is not valid; one of these is expected: %s", name, value, row->words);
         return true;
     }
     if (row->most && !is_within(row, value)) {
-        snprintf(sentence, size, "%s=%.60s is ignored; a whole number from %llu to %llu is expected", name, value,
+        snprintf(sentence, size, "%s=%.60s is not valid; a whole number from %llu to %llu is expected", name, value,
                  row->least, row->most);
         return true;
     }

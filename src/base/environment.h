@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Calls say(arg, sentence) for every variable that begins with OPENQNN_ and is not known, or has a value that its reader
- * ignores. Returns how many there were. */
+ * does not expect. Returns how many there were. */
 unsigned environment_check(void (*say)(void *arg, const char *sentence), void *arg);
 
 /* What a value may be, for tests and documents: row i; NULL behind the last one. */

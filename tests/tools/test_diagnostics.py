@@ -44,6 +44,16 @@ class Diagnostics(support.ToolTest):
                     real = (x.astype(np.float32) + given["offset"]) * np.float32(given["scale"])
                     self.assertLessEqual(np.abs(real.ravel() - np.fromfile(self.images[run], np.float32)).max(), given["scale"])
 
+    def test_runs_that_are_no_number(self):
+        """They are told, and the first 8 executions are dumped: here all three."""
+        said = self.run_digits(OPENQNN_DUMP=self.path("d"), OPENQNN_DUMP_RUNS="1x", OPENQNN_LOG="warn")
+        self.assertIn("OPENQNN_DUMP_RUNS=1x is not valid", said)
+        self.assertEqual(len(glob.glob(self.path("d", "*", "digits", "run_*"))), 3)
+
+    def test_paths_that_are_too_long(self):
+        self.assertIn("nothing is dumped", self.run_digits(OPENQNN_DUMP=self.path("d" * 4000)))
+        self.assertIn("nothing is profiled", self.run_digits(OPENQNN_PROFILE=self.path("p" * 5000)))
+
     def test_dump_to_nowhere(self):
         self.write("file", "")
         said = self.run_digits(OPENQNN_DUMP=self.path("file", "below"))
@@ -84,15 +94,15 @@ class Diagnostics(support.ToolTest):
         self.assertIn("nothing more is profiled", said)
 
     def test_variables_that_mean_nothing(self):
-        cases = ((dict(OPENQNN_THREADS="abc"), "OPENQNN_THREADS=abc is ignored; a whole number from 1 to 255"), (dict(OPENQNN_ISA="sse9"), "ref avx2 avxvnni"),
-                 (dict(OPENQNN_SESSION="foo"), "OPENQNN_SESSION=foo is ignored"), (dict(OPENQNN_TREADS="2"), "did you mean OPENQNN_THREADS?"),
+        cases = ((dict(OPENQNN_THREADS="abc"), "OPENQNN_THREADS=abc is not valid; a whole number from 1 to 255"), (dict(OPENQNN_ISA="sse9"), "ref avx2 avxvnni"),
+                 (dict(OPENQNN_SESSION="foo"), "OPENQNN_SESSION=foo is not valid"), (dict(OPENQNN_TREADS="2"), "did you mean OPENQNN_THREADS?"),
                  (dict(OPENQNN_LANES="0"), "from 1 to 255"), (dict(OPENQNN_XYZ_OF_ANOTHER_WORLD="1"), "no variable of openqnn"))
         for env, words in cases:
             with self.subTest(env=env):
                 said = self.run_digits(OPENQNN_LOG="warn", **env)
                 self.assertIn(words, said)
         quiet = self.run_digits(OPENQNN_LOG="warn", OPENQNN_THREADS="2", OPENQNN_ISA="avx2", OPENQNN_LANES="1")
-        self.assertNotIn("ignored", quiet)
+        self.assertNotIn("not valid", quiet)
         self.assertNotIn("no variable", quiet)
 
     def test_readme_has_every_variable(self):
